@@ -155,6 +155,10 @@ class Backend(ABC):
         """Yield the rows that `postings` returns in portions: those of crowded keys need not be in memory together."""
 
     @abstractmethod
+    def first_postings(self, keys: Int64s, most: int, table: str) -> tuple[Int64s, Int64s]:
+        """Return the rows that `postings` returns, but of each key only those of the first `most` documents."""
+
+    @abstractmethod
     def shingle_counts(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
         """Return how many shingles documents have (numbers ascending): numbers and counts.
 

@@ -16,19 +16,21 @@ from twinset.errors import DamagedError, OptionError, StateError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
 from twinset.index.backend import Backend, create_backend, open_backend
+from twinset.index.kinds.anchors import AnchoredTexts
 from twinset.index.kinds.base import Kind, initial_settings, kind_for, source_options
 from twinset.index.kinds.text_entries import SketchedBatch
 from twinset.index.query import Limits, QueryCounts, with_query_column
 from twinset.index.read_batches import Batch, DocumentBatches, checked_ids
 from twinset.index.settings import FORMAT, Settings
 from twinset.index.write import ChangeCounts, IndexWriter
-from twinset.options.index import IndexOptions
+from twinset.options.index import IndexOptions, PassageQueryOptions
 from twinset.plan.from_summary import AnyPlan
-from twinset.schema import answers_schema
+from twinset.schema import PASSAGES, answers_schema
 from twinset.system import batch_sizes
 from twinset.system.locks import Turn
 
 TIMEOUT = 30.0  # seconds to wait for another writer
+CROWD: int = PassageQueryOptions.defaults()["crowd"]
 
 
 class Index:
@@ -335,15 +337,94 @@ class Index:
         kind = self._kind
         limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
         with self._mutex, self._backend.snapshot():
-            number = self._backend.numbers(checked_ids([id])).get(str(id))
-            if number is None:
-                raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
+            number = self._number_of(id)
             sketch = self._backend.sketches(np.array([number])).padded_to(kind.slots)
             if sketch.slots.shape != (1, kind.slots):
                 raise DamagedError(f"{self.name} is damaged: {id!r} has no sketch; run twinset index verify")
             [document] = self._backend.documents(sketch.numbers, contents=True)
             query, searcher = kind.query_from(sketch, document), kind.searcher(self._backend, limits)
             return searcher.answer(None, query, limits, without=number)
+
+    def _number_of(self, id: str) -> int:
+        """Return the number of a document; raise `UnknownIdError` if there is none with this id."""
+        number = self._backend.numbers(checked_ids([id])).get(str(id))
+        if number is None:
+            raise UnknownIdError(f"{self.name}: the index holds no document with the id {id!r}")
+        return number
+
+    def passages(self, what: Any, *, least: int | None = None, crowd: int = CROWD, **options: Any) -> pa.Table:
+        """Find the passages that documents share with one text, or with each of many, in an index with `passages`.
+
+        A passage is a run of words that both texts have and that cannot be made longer.
+
+        Parameters
+        ----------
+        what
+            A text, or many: as for `query`.
+        least
+            Minimum number of words of a passage; by default, and at least, that of the index.
+        crowd
+            Text in more documents than this is boilerplate, and only the first of them is reported.
+        **options
+            How to read a source: the options of ``twinset index query``, by the same names.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of `twinset.find_passages`: `left` is the id of the query (``query`` for a single text), `right`
+            that of the document. The documents that share most words with a query come first.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> with twinset.Index.create("plays.twinset", passages=6) as index:
+        ...     added = index.add(["hamlet"], ["To be, or not to be: that is the question"])
+        ...     [found] = index.passages("I say to be or not to be, that is it").to_pylist()
+        >>> found["right"], found["words"], found["left_start"], found["left_end"]
+        ('hamlet', 8, 6, 33)
+        """
+        if self._kind.is_single(what):
+            if options:
+                raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single text")
+            what = {"query": what}
+        tables = self.each_passages(what, least=least, crowd=crowd, **options)
+        return pa.concat_tables([PASSAGES.empty_table(), *tables])
+
+    def each_passages(
+        self,
+        what: Any,
+        *,
+        least: int | None = None,
+        crowd: int = CROWD,
+        progress: Progress | None = None,
+        counts: QueryCounts | None = None,
+        **options: Any,
+    ) -> Generator[pa.Table, None, None]:
+        """Find the passages of many texts, like `passages`, and yield them in portions."""
+        kind, progress, counts = self._kind, progress or Silent(), counts or QueryCounts()
+        searcher = kind.passage_searcher(self._backend, PassageQueryOptions.of(least=least, crowd=crowd))
+
+        def prepare(batch: Batch) -> tuple[Batch, AnchoredTexts]:
+            queries = searcher.prepared(kind.check_batch(batch).texts)
+            batch.note(queries.replaced)
+            return batch, queries
+
+        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        with closing(documents.read(prepare, "querying")) as batches:
+            for batch, queries in batches:
+                with self._mutex, self._backend.snapshot():
+                    passages = searcher.answer(batch.ids, queries)
+                counts.count_passages(batch, queries.lengths, searcher.limits.least, passages)
+                progress.advance(len(queries))
+                yield passages
+        counts.skipped = documents.skipped
+
+    def passages_of(self, id: str, *, least: int | None = None, crowd: int = CROWD) -> pa.Table:
+        """Find the passages that other documents share with a document of the index."""
+        searcher = self._kind.passage_searcher(self._backend, PassageQueryOptions.of(least=least, crowd=crowd))
+        with self._mutex, self._backend.snapshot():
+            number, text = self._number_of(id), exporting.texts_of(self._backend, [str(id)])
+            return searcher.answer([str(id)], searcher.prepared(pa.array(text, pa.large_string())), number)
 
     def nearest_by(self) -> str:
         """Return what the k nearest are chosen from: all, sketches, codes, bands or tables; only `all` misses none."""

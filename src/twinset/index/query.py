@@ -17,7 +17,7 @@ from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.text_entries import SketchedBatch, runs
 from twinset.index.read_batches import Batch
 from twinset.index.settings import Settings
-from twinset.schema import Hashes, answers_schema, equal_scores, in_order
+from twinset.schema import Hashes, Numbers, answers_schema, equal_scores, in_order
 from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
@@ -50,8 +50,9 @@ class QueryCounts:
 
     `least_similarity` or `greatest_distance` is that of the worst answer. `empty` counts queries without a token, which
     have no answers; `short` counts those with fewer tokens than a shingle of the index, which match only documents with
-    the same tokens; `undecoded` counts those with invalid UTF-8. `unreadable` counts rows that were skipped, and
-    `named` has the first thousand of them, each with the reason. `skipped` are files that were not read.
+    the same tokens, or with fewer words than a passage, which share none; `undecoded` counts those with invalid UTF-8.
+    `unreadable` counts rows that were skipped, and `named` has the first thousand of them, each with the reason.
+    `skipped` are files that were not read.
     """
 
     queries: int = 0
@@ -83,6 +84,18 @@ class QueryCounts:
         self.answered += pc.count_distinct(answers.column("query")).as_py()
         self.empty += int(np.count_nonzero(queries.shingles == 0))
         self.short += queries.short
+        self._count_rows(batch)
+
+    def count_passages(self, batch: Batch, lengths: Numbers, least: int, passages: pa.Table) -> None:
+        """Add a batch of queries with these numbers of words, and its passages, to the counts."""
+        self.queries += len(lengths)
+        self.found += passages.num_rows
+        self.answered += pc.count_distinct(passages.column("left")).as_py()
+        self.empty += int(np.count_nonzero(lengths == 0))
+        self.short += int(np.count_nonzero((lengths > 0) & (lengths < least)))
+        self._count_rows(batch)
+
+    def _count_rows(self, batch: Batch) -> None:
         self.undecoded += batch.undecoded
         self.unreadable += len(batch.unreadable)
         self.named += batch.unreadable[: batch_sizes.NAMED - len(self.named)]

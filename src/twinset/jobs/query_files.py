@@ -16,9 +16,11 @@ from twinset.errors import OptionError, OutputError
 from twinset.index.index import Index
 from twinset.index.kinds.base import kind_for
 from twinset.index.query import QueryCounts, with_query_column
+from twinset.options.base import Options
 from twinset.options.checks import new_file
 from twinset.options.formats import check_output_name
-from twinset.options.index import QueryCommandOptions, QueryOptions, SourceOptions
+from twinset.options.index import PassageQueryOptions, QueryCommandOptions, QueryOptions, SourceOptions
+from twinset.schema import PASSAGES
 from twinset.system.atomic_files import replace_atomically
 
 
@@ -38,9 +40,13 @@ def query_to_file(
     reading = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
     reading["exclude"] = exclude_files(SourceOptions.of(**reading), sources, [str(target)]).exclude
     counts = QueryCounts()
-    portions = index.each_query(tuple(sources), progress=progress, counts=counts, **_query_options(options), **reading)
+    work = {"progress": progress, "counts": counts, **reading}
+    if options.passages:
+        portions = index.each_passages(tuple(sources), **_given(options, PassageQueryOptions), **work)
+    else:
+        portions = index.each_query(tuple(sources), **_given(options, QueryOptions), **work)
     with closing(portions):
-        _write(target, portions, with_query_column(index.answers))
+        _write(target, portions, PASSAGES if options.passages else with_query_column(index.answers))
     return counts
 
 
@@ -56,7 +62,9 @@ def query_one_to_file(
     target = _check_output(output, options.force)
     if index.settings.options.images and id is None:
         raise OptionError("--string does not apply to pictures; give the file as a source")
-    query = _query_options(options)
+    if options.passages:
+        return _passages_to_file(index, target, options, text, id)
+    query = _given(options, QueryOptions)
     answers = index.similar_to(id, **query) if id is not None else index.query(text or "", **query)
     _write(target, [answers], index.answers)
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
@@ -68,8 +76,24 @@ def query_one_to_file(
     return counts
 
 
-def _query_options(options: QueryCommandOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name, _ in QueryOptions.specs()}
+def _passages_to_file(
+    index: Index, target: Path, options: QueryCommandOptions, text: str | None, id: str | None
+) -> QueryCounts:
+    """Find the passages of one text, or of a document of the index."""
+    counts, limits = QueryCounts(queries=1), _given(options, PassageQueryOptions)
+    if id is None:
+        counts = QueryCounts()
+        tables = list(index.each_passages({"query": text or ""}, counts=counts, **limits))
+    else:
+        tables = [index.passages_of(id, **limits)]
+        counts.found, counts.answered = tables[0].num_rows, min(1, tables[0].num_rows)
+    _write(target, tables, PASSAGES)
+    return counts
+
+
+def _given(options: QueryCommandOptions, part: type[Options]) -> dict[str, Any]:
+    """Return the options of one of the groups that the command has."""
+    return {name: getattr(options, name) for name, _ in part.specs()}
 
 
 def _check_output(output: str | os.PathLike[str], force: bool) -> Path:

@@ -11,6 +11,7 @@ from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import AUTO, OptionSpec
 from twinset.options.items import ItemOptions
+from twinset.options.passages import MOST_WORDS, PassageOptions
 from twinset.options.steps import FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExportOptions",
     "IndexOptions",
     "IndexedOptions",
+    "PassageQueryOptions",
     "QueryCommandOptions",
     "QueryOptions",
     "SourceOptions",
@@ -29,7 +31,7 @@ _ITEM_SPECS = dict(ItemOptions.specs())
 
 _TEXTS, _SETS = ("text",), ("text", "items")
 _OF_KINDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("shingle", "lowercase", "nfc", "squeeze", "split"), _TEXTS),
+    **dict.fromkeys(("shingle", "lowercase", "nfc", "squeeze", "split", "passages"), _TEXTS),
     **dict.fromkeys(("bag", "sketch", "n_hashes", "n_bands", "rows_per_band", "store", "contained"), _SETS),
     **dict.fromkeys(("threshold", "recall"), (*_SETS, "vectors")),
     "distance": ("codes", "vectors", "images"),
@@ -112,6 +114,15 @@ class IndexOptions(PlanOptions, ShingleOptions):
         checks.switch,
         common=True,
     )
+    passages: int | None = option(
+        None,
+        "Also store anchors of the words, so that queries find passages of N words or more that documents share with "
+        "them.",
+        checks.whole(1, MOST_WORDS, none=True),
+        "N",
+        default_text="no anchors, and no queries for passages",
+        common=True,
+    )
     seed: int | None = option(  # type: ignore[assignment] # None until it is drawn
         None,
         "Seed of all hash functions. Anyone who knows it can craft documents that all fall into one bucket.",
@@ -179,6 +190,8 @@ class IndexOptions(PlanOptions, ShingleOptions):
             raise OptionError(
                 "contained needs stored contents, and store is 'none'; use --store text or --store shingles"
             )
+        if self.passages is not None and self.store != "text":
+            raise OptionError(f"passages are found in stored texts, and store is {self.store!r}; use --store text")
         if self.bits is not None and self.bits % 8:
             raise OptionError(f"bits is {self.bits}; allowed: a multiple of 8")
 
@@ -294,11 +307,40 @@ class QueryOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryCommandOptions(QueryOptions, SourceOptions):
+class PassageQueryOptions(Options):
+    """The options of `twinset.Index.passages`."""
+
+    title: ClassVar[str] = "Passages"
+
+    least: int | None = option(
+        None,
+        "Minimum number of words of a passage, not below that of the index.",
+        checks.whole(1, MOST_WORDS, none=True),
+        "N",
+        default_text="that of the index",
+    )
+    crowd: int = option(
+        PassageOptions.defaults()["crowd"],
+        "Text in more documents of the index than this is boilerplate: the first of them is the answer.",
+        checks.whole(1, 2**31 - 2),
+        "N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryCommandOptions(PassageQueryOptions, QueryOptions, SourceOptions):
     """The options of ``twinset index query``."""
 
     title: ClassVar[str] = "Query"
     left_out: ClassVar[tuple[str, ...]] = ("by", "against", "memory")
+
+    passages: bool = option(
+        False,
+        "Find the passages that documents share with the query, and their places, instead of similar documents. For an "
+        "index made with --passages.",
+        checks.switch,
+        common=True,
+    )
 
     force: bool = option(
         False,
@@ -307,6 +349,17 @@ class QueryCommandOptions(QueryOptions, SourceOptions):
         checks.switch,
         common=True,
     )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        passages, others = ({name for name, _ in one.specs()} for one in (PassageQueryOptions, QueryOptions))
+        wrong = (others if self.passages else passages) - {"force"}
+        specs, defaults = dict(self.specs()), self.defaults()
+        name = next((name for name in sorted(wrong) if getattr(self, name) != defaults[name]), None)
+        if name is not None:
+            flag = specs[name].spellings(name)[0]
+            problem = "cannot be used with --passages; leave one of them out" if self.passages else "needs --passages"
+            raise OptionError(f"{flag} {problem}")
 
     def _refuse_meaningless(self) -> None:
         """Leave the check to the index, which knows the kind of its documents."""

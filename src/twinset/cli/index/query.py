@@ -55,8 +55,10 @@ def command(
     {sources}
 
     The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
-    similar documents; with --contained, those that hold most of the query or are held by it. The best come first.
-    Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json they are part of the
+    similar documents; with --contained, those that hold most of the query or are held by it. The best come first. With
+    --passages, the answers are the passages that documents share with the query, and their places.
+
+    Without -o the answers are printed as a table on a terminal, and as CSV otherwise; with --json they are part of the
     summary.
     """
     given = flags.given(QueryCommandOptions, values)
@@ -83,7 +85,7 @@ def command(
             _print_json(summary, None if output else file)
             return
         if table:
-            answers.print_table(file, summary)
+            (answers.print_passages if options.passages else answers.print_table)(file, summary)
         elif output:
             if not quiet:
                 click.echo(f"{_counted(summary)} in {output}")
@@ -137,6 +139,10 @@ def _summary(
     opened: twinset.Index, options: QueryCommandOptions, found: dict[str, Any], output: str | None
 ) -> dict[str, Any]:
     ours = opened.settings.options
+    if options.passages:
+        found = {name: value for name, value in found.items() if name not in ("least_similarity", "greatest_distance")}
+        least = options.least or ours.passages
+        return {"index": opened.name, "least": least, "crowd": options.crowd, "output": output, **found}
     if options.contained is not None:
         found.pop("greatest_distance")
         limits = {"contained": options.contained, "k": options.k, "contained_by": opened.contained_by()}
@@ -187,8 +193,11 @@ def _nothing_near(summary: dict[str, Any]) -> str:
 
 
 def _too_short(summary: dict[str, Any]) -> str:
-    """Say that queries are too short to match longer documents."""
+    """Say that queries are too short to match longer documents, or to have passages."""
     short, every = summary["short"], summary["queries"]
+    if "crowd" in summary:
+        which = "the query has" if every == 1 else f"{short:,} of {every:,} queries have"
+        return f"{which} fewer than {show.count(summary['least'], 'word')}, so no passages"
     unit, _, size = summary["shingle"].partition(":")
     length = show.count(int(size), {"char": "character"}.get(unit, unit))
     which, only = ("the query", "it") if every == 1 else (f"{short:,} of {every:,} queries", "such a query")
@@ -200,7 +209,7 @@ def _too_short(summary: dict[str, Any]) -> str:
 
 
 def _counted(summary: dict[str, Any]) -> str:
-    answers = show.count(summary["found"], "answer")
+    answers = show.count(summary["found"], "passage" if "crowd" in summary else "answer")
     if summary["queries"] == 1:
         return answers
     return f"{answers} to {summary['answered']:,} of {show.count(summary['queries'], 'query', 'queries')}"
@@ -219,6 +228,9 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     elif not summary["found"] and "contained" in summary:
         share = f"{summary['contained']:g} of the {'query' if summary['queries'] == 1 else 'queries'}"
         click.echo(f"no document holds {share}, and none is held so far; a lower --contained finds more", err=True)
+    elif not summary["found"] and "crowd" in summary:
+        words = show.count(summary["least"], "word")
+        click.echo(f"no document shares a passage of {words} or more", err=True)
     elif not summary["found"] and summary["k"] is None:
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
@@ -233,6 +245,6 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     print_unreadable(summary, err=True)
     if summary.get("contained_by") == "all" and not nothing:
         show.say("every document was compared; an index made with index create --contained answers faster", err=True)
-    if summary["found"]:
+    if summary["found"] and "crowd" not in summary:
         for line in answers.notes(summary):
             click.echo(line, err=True)

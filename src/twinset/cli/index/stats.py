@@ -13,7 +13,7 @@ from twinset.cli.support import flags
 from twinset.options.checks import shown_size
 
 _TABLES = ("documents", "shingles", "sketches", "bands", "ids")
-_MORE_TABLES = {"contained": "samples"}
+_MORE_TABLES = {"contained": "samples", "passages": "anchors"}
 """Tables that are filled only with an option."""
 _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinset.cli.screen import curves, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ROWS = 50
 _LEAST_ID = 16
@@ -86,8 +89,39 @@ def print_table(file: Path, summary: dict[str, Any]) -> None:
         table.add_row(*names, *(show.score(row[name], SHOWN[name]) for name in numbers))
         last = row.get("query")
     console.print(table)
-    if summary["found"] > len(rows):
-        console.print(f"… and {summary['found'] - len(rows):,} more; -o FILE writes all")
+    _say_more(console, summary, len(rows))
+
+
+def print_passages(file: Path, summary: dict[str, Any]) -> None:
+    """Print the first passages of a Parquet file: where they begin in both texts, and how long they are."""
+    import pyarrow.parquet as pq
+
+    if not summary["found"]:
+        return
+    with pq.ParquetFile(file) as passages:
+        rows = next(passages.iter_batches(batch_size=ROWS)).to_pylist()
+    from rich.table import Table
+    from rich.text import Text
+
+    console = show.console()
+    names = ("left", "right") if summary["queries"] > 1 else ("right",)
+    numbers = ("words", "left_start", "right_start", "documents")
+    width = max(4, _room(console.width, len(names), numbers))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for name in names:
+        table.add_column({"left": "query", "right": "document"}[name], no_wrap=True, max_width=width, vertical="bottom")
+    for name in numbers:
+        table.add_column(_heading(name), justify="right", no_wrap=True, vertical="bottom")
+    for row in rows:
+        ids = (Text(show.shortened(row[name], width)) for name in names)
+        table.add_row(*ids, *(f"{row[name]:,}" for name in numbers))
+    console.print(table)
+    _say_more(console, summary, len(rows))
+
+
+def _say_more(console: Console, summary: dict[str, Any], printed: int) -> None:
+    if summary["found"] > printed:
+        console.print(f"… and {summary['found'] - printed:,} more; -o FILE writes all")
 
 
 def _below_plan(summary: dict[str, Any]) -> bool:

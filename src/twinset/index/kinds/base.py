@@ -26,11 +26,12 @@ from twinset.index.kinds.text_entries import Entries, Keys, RaggedKeys, Sketched
 from twinset.index.query import Limits, Searcher
 from twinset.index.settings import Settings
 from twinset.options.checks import AUTO
-from twinset.options.index import IndexedOptions, IndexOptions, QueryOptions, SourceOptions
+from twinset.options.index import IndexedOptions, IndexOptions, PassageQueryOptions, QueryOptions, SourceOptions
 from twinset.schema import Sketches
 from twinset.wording import at_row
 
 if TYPE_CHECKING:
+    from twinset.index.kinds.passage_queries import PassageSearcher
     from twinset.index.read_batches import Batch
 
 STATE = "state"
@@ -164,6 +165,13 @@ class Kind(ABC):
         codes. ``bands`` or ``tables``: those that share a band or a bucket, so that less similar ones may be missed.
         """
         return "all"
+
+    def passage_searcher(self, backend: Backend, options: PassageQueryOptions) -> PassageSearcher:
+        """Return the object that answers queries for passages; kinds without words raise `OptionError`."""
+        raise OptionError(
+            f"passages are found in an index of texts, and {backend.name} holds {self.name}s; use twinset index query "
+            "without --passages"
+        )
 
     @abstractmethod
     def searcher(self, backend: Backend, limits: Limits) -> Searcher:

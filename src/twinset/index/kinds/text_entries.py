@@ -16,6 +16,7 @@ from twinset.documents.normalize import buffers_of
 from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.shingle_length import count_tokens
 from twinset.errors import DamagedError, SourceError
+from twinset.index.kinds.anchors import keys_of_texts
 from twinset.index.kinds.pack_text import pack, unpack, unpacked_size
 from twinset.index.kinds.samples import sampled
 from twinset.index.settings import Settings
@@ -197,20 +198,34 @@ def make_entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries
     elif store == "shingles" and done.sets is not None:
         contents = [_set(done.sets, row).tobytes() for row in range(len(ids))]
     keys = {"samples": RaggedKeys(*sampled(done.sets))} if contained and done.sets is not None else {}
+    if settings.options.passages is not None:
+        keys["anchors"] = RaggedKeys(*keys_of_texts(texts, settings))
     done.sets = None
     return Entries(ids, done, contents, store == "text", keys)
 
 
 def content_keys(contents: Sequence[bytes | None], settings: Settings) -> dict[str, RaggedKeys]:
     """Return the keys that follow from stored contents, by table; raise `DamagedError` if a content is missing."""
-    return {"samples": RaggedKeys(*sampled(sets_of(contents, settings)))} if settings.options.contained else {}
+    keys = {}
+    if settings.options.contained:
+        keys["samples"] = RaggedKeys(*sampled(sets_of(contents, settings)))
+    if settings.options.passages is not None:
+        keys["anchors"] = _anchor_keys_of(contents, settings)
+    return keys
+
+
+def _anchor_keys_of(contents: Sequence[bytes | None], settings: Settings) -> RaggedKeys:
+    kept = whole_contents(contents, settings)
+    cuts = runs(np.array([unpacked_size(one) for one in kept], np.int64), UNPACKED)
+    texts = (pa.array([unpack(one) for one in kept[first:last]], pa.large_binary()) for first, last in cuts)
+    offsets, keys = zip(*(keys_of_texts(some, settings) for some in texts), strict=True) if kept else ((), ())
+    counts = np.concatenate([np.zeros(0, np.int64), *map(np.diff, offsets)])
+    return RaggedKeys(offsets_of(counts), np.concatenate([np.zeros(0, np.int32), *keys]))
 
 
 def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     """Return the shingle sets of documents from their contents; raise `DamagedError` if one is missing."""
-    kept = [one for one in contents if one is not None]
-    if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % 8 for one in kept)):
-        raise DamagedError("the index is damaged: the content of a document is missing or incomplete")
+    kept = whole_contents(contents, settings)
     if settings.options.store == "shingles":
         sizes = np.array([len(one) // 8 for one in kept], np.uint32)
         starts = np.zeros(len(kept) + 1, np.int64)
@@ -223,6 +238,14 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     pieces = [_trim(_unpack_sets(kept[first:last], settings)) for first, last in cuts]
     counts = np.concatenate([piece.sizes for piece in pieces])
     return Sets(np.concatenate([piece.hashes for piece in pieces]), np.cumsum(counts, dtype=np.int64) - counts, counts)
+
+
+def whole_contents(contents: Sequence[bytes | None], settings: Settings) -> list[bytes]:
+    """Return the contents of documents; raise `DamagedError` if one is missing or incomplete."""
+    kept = [one for one in contents if one is not None]
+    if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % 8 for one in kept)):
+        raise DamagedError("the index is damaged: the content of a document is missing or incomplete")
+    return kept
 
 
 def _unpack_sets(kept: Sequence[bytes], settings: Settings) -> Sets:

@@ -14,6 +14,7 @@ from twinset.index.backend import Backend, Document, SketchRows
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.containment import ContainmentSearcher
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
+from twinset.index.kinds.passage_queries import PassageLimits, PassageSearcher
 from twinset.index.kinds.text_entries import (
     Entries,
     Keys,
@@ -29,7 +30,7 @@ from twinset.index.kinds.text_entries import (
 from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
 from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
-from twinset.options.index import QueryOptions, SourceOptions
+from twinset.options.index import PassageQueryOptions, QueryOptions, SourceOptions
 from twinset.plan import band_probability
 from twinset.schema import Shingles, Sketches
 from twinset.sketches.minhash import sketch
@@ -113,13 +114,14 @@ class TextKind(Kind):
         return keys_of(slots, self.settings)
 
     def content_keys(self, contents: Sequence[bytes | None]) -> dict[str, RaggedKeys]:
-        """Return the keys of samples."""
+        """Return the keys of samples and of anchors."""
         return content_keys(contents, self.settings)
 
     @property
     def content_tables(self) -> tuple[str, ...]:
         """The tables that the options ask for."""
-        return ("samples",) if self.settings.options.contained else ()
+        options = self.settings.options
+        return (("samples",) if options.contained else ()) + (("anchors",) if options.passages is not None else ())
 
     def entries(self, ids: list[str], rows: pa.Array) -> Entries:
         """Sketch documents and pack their contents."""
@@ -165,6 +167,21 @@ class TextKind(Kind):
     def contained_by(self) -> str:
         """Samples, if the index stores them."""
         return "samples" if self.settings.options.contained else "all"
+
+    def passage_searcher(self, backend: Backend, options: PassageQueryOptions) -> PassageSearcher:
+        """Search by anchors and contents."""
+        stored = self.settings.options.passages
+        if stored is None:
+            raise OptionError(
+                f"{backend.name}: the index stores no anchors, which queries for passages need; create an index with "
+                "--passages N (in Python passages=N), and add the documents to it"
+            )
+        if options.least is not None and options.least < stored:
+            raise OptionError(
+                f"least is {options.least}, and the index was made for passages of {stored} words or more; give "
+                f"{stored} or more, or make another index with --passages {options.least}"
+            )
+        return PassageSearcher(backend, self.settings, PassageLimits(options.least or stored, options.crowd))
 
     def nearest_by(self, documents: int) -> str:
         """Compare all contents of a small index, all sketches of a larger one, and else what shares a band."""

@@ -195,6 +195,11 @@ class PostgresBackend(Backend):
         found = np.array(rows, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
+    def first_postings(self, keys: Int64s, most: int, table: str) -> tuple[Int64s, Int64s]:
+        rows = self._rows(tables.FIRST_POSTINGS.format(table), keys.tolist(), most) if len(keys) else []
+        found = np.array(rows, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
     def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
         if not len(keys):
             return

@@ -72,6 +72,11 @@ EXISTING = (
 )
 LOOK_UP = "SELECT key, document FROM {} WHERE key = ANY(%s::integer[])"
 """Candidates: documents that share a key with the query in a table of postings."""
+FIRST_POSTINGS = (
+    "SELECT w.key, b.document FROM unnest(%s::integer[]) AS w(key) CROSS JOIN LATERAL "
+    "(SELECT document FROM {} WHERE key = w.key ORDER BY document LIMIT %s) AS b"
+)
+"""The same, but only the first documents of each key."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > %s ORDER BY document LIMIT %s"
 
 _ALONE = "SELECT count(*) FROM {0} AS s WHERE NOT EXISTS (SELECT 1 FROM documents WHERE number = s.document)"

@@ -8,7 +8,7 @@ with `carray`. The package apsw brings a SQLite with both extensions.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -220,17 +220,20 @@ class SqliteBackend(Backend):
         return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
 
     def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
-        portions = list(self.posting_portions(keys, table))
-        if len(portions) == 1:
-            return portions[0]
-        none = np.zeros(0, np.int64)
-        found_keys, documents = zip((none, none), *portions, strict=True)
-        return np.concatenate(found_keys), np.concatenate(documents)
+        return _concatenated(self.posting_portions(keys, table))
 
     def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
+        if len(keys):
+            yield from self._postings(tables.LOOK_UP.format(table), apsw.carray(keys))
+
+    def first_postings(self, keys: Int64s, most: int, table: str) -> tuple[Int64s, Int64s]:
         if not len(keys):
-            return
-        for found in self._pairs(tables.LOOK_UP.format(table), apsw.carray(keys)):
+            return keys, keys
+        portions = self._postings(tables.FIRST_POSTINGS.format(table), apsw.carray(keys), most - 1)
+        return _concatenated(portions)
+
+    def _postings(self, statement: str, *values: Any) -> Iterator[tuple[Int64s, Int64s]]:
+        for found in self._pairs(statement, *values):
             if not 0 <= found[:, 1].min() <= found[:, 1].max() <= self.most_number:
                 raise self._wrong_types()
             yield found[:, 0], found[:, 1]
@@ -394,3 +397,13 @@ class SqliteBackend(Backend):
 
     def _is_writable(self) -> bool:
         return all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
+
+
+def _concatenated(portions: Iterable[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:
+    """Return rows of two columns that come in portions."""
+    listed = list(portions)
+    if len(listed) == 1:
+        return listed[0]
+    none = np.zeros(0, np.int64)
+    first, second = zip((none, none), *listed, strict=True)
+    return np.concatenate(first), np.concatenate(second)

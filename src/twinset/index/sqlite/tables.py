@@ -59,6 +59,11 @@ _FOUND = (
 
 LOOK_UP = "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN {} AS b ON b.key = w.value"
 """Candidates: documents that share a key with the query in a table of postings."""
+FIRST_POSTINGS = (
+    "SELECT b.key, b.document FROM carray(?) AS w CROSS JOIN {0} AS b ON b.key = w.value AND b.document <= coalesce("
+    "(SELECT c.document FROM {0} AS c WHERE c.key = w.value ORDER BY c.document LIMIT 1 OFFSET ?), 9223372036854775807)"
+)
+"""The same, but only the first documents of each key: the offset is the number of the last one, from 0."""
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
 ORPHANS = {
