@@ -57,7 +57,7 @@ COPIES = {
         "bands (key, document)": "SELECT key, document FROM bands",
     },
 }
-NEW_OPTIONS = ("contained",)
+NEW_OPTIONS = ("contained", "passages")
 
 
 def make_old(place: Place, new: str, old: str, settings: dict[str, str], format: int = 1) -> None:

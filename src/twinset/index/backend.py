@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -146,9 +146,9 @@ class Backend(ABC):
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the document numbers of ids; unknown ids are left out."""
 
-    @abstractmethod
     def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
         """Return every row of a table with one of these keys (ascending, distinct): keys and documents."""
+        return concatenated(self.posting_portions(keys, table))
 
     @abstractmethod
     def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
@@ -227,6 +227,16 @@ class Backend(ABC):
     def facts(self) -> dict[str, Any]:
         """Return facts about this back end for `stats`, in plain values."""
         return {}
+
+
+def concatenated(portions: Iterable[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:
+    """Return rows of two columns that come in portions."""
+    listed = list(portions)
+    if len(listed) == 1:
+        return listed[0]
+    none = np.zeros(0, np.int64)
+    first, second = zip((none, none), *listed, strict=True)
+    return np.concatenate(first), np.concatenate(second)
 
 
 def open_backend(where: str | os.PathLike[str], *, read_only: bool) -> Backend:

@@ -20,6 +20,7 @@ from tests.reliability.command import run_seed, write_lines
 from tests.reliability.index.index_work import OPTIONS, text_of
 from tests.reliability.nursery import KILLED, Child, Nursery
 from twinset.errors import StateError
+from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 
 KILLS = 12
@@ -142,8 +143,8 @@ def test_migrating(nursery: Nursery, homes: Homes, exported: Path) -> None:
     def after(done: bool) -> None:
         with twinset.Index.open(made[-1], read_only=True) as index:
             assert list(index) == list(TEXTS)
-            assert index.settings.format == 2 or not done
-        assert twinset.Index.migrate(made[-1], timeout=300) in ((2,) if done else (1, 2))
+            assert index.settings.format == FORMAT or not done
+        assert twinset.Index.migrate(made[-1], timeout=300) in ((FORMAT,) if done else (1, FORMAT))
         is_whole(made[-1])
 
     strike(KILLS, start, after)

@@ -80,4 +80,5 @@ def _option_rows(options: dict[str, Any]) -> list[tuple[str, object]]:
         ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),
         ("shingles", " ".join(shingles)),
         ("stored", options["store"]),
+        *([("passages", f"of {options['passages']} words or more")] if options.get("passages") else []),
     ]

@@ -52,7 +52,7 @@ def keys_of(hashes: Hashes) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_
     --------
     >>> keys, low = keys_of(np.arange(1000, dtype=np.uint64))
     >>> len(np.unique(keys)), int(low.sum())
-    (1000, 115)
+    (1000, 116)
     """
     keys, low = np.empty(len(hashes), np.int32), np.empty(len(hashes), np.bool_)
     kernels.sample_keys(hashes, _LIMIT, keys, low)

@@ -10,24 +10,17 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, cast
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import numpy as np
 
-from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
+from twinset.errors import BusyError, DamagedError, OutputError, StateError
 from twinset.index.backend import Backend, Document, Int64s, SketchRows
 from twinset.index.kinds.text_entries import Entries
 from twinset.index.postgres import tables
+from twinset.index.postgres.connection import connected, parsed_url, psycopg, sql, translate_errors
 from twinset.index.settings import FORMAT
 from twinset.system import batch_sizes
 
-try:
-    import psycopg
-    from psycopg import errors, sql
-except ImportError as error:
-    raise MissingError.of("psycopg[binary]", extra="postgres") from error
-
-SCHEMA = "twinset"
 _LOCK = 0x5457_534E
 _PAUSE = 0.05
 _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
@@ -42,11 +35,11 @@ class PostgresBackend(Backend):
     most_number = 2**31 - 1
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
-        address, self.schema, self.name = _parsed(url)
+        address, self.schema, self.name = parsed_url(url)
         self.read_only = read_only
         self._depth = 0
         with self._errors():
-            self._db = _connect(address)
+            self._db = connected(address)
             try:
                 self._run("SELECT set_config('search_path', quote_ident(%s), false)", self.schema)
                 self._recognise()
@@ -59,8 +52,8 @@ class PostgresBackend(Backend):
     @classmethod
     def create(cls, url: str, settings: dict[str, str], format: int = FORMAT) -> PostgresBackend:
         """Make the schema and its tables; an existing index raises `OutputError`."""
-        address, schema, name = _parsed(url)
-        with _translate_errors(name), _connect(address) as db, db.transaction():
+        address, schema, name = parsed_url(url)
+        with translate_errors(name), connected(address) as db, db.transaction():
             if db.execute("SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone() == (None,):
                 # Even IF NOT EXISTS needs the right to create schemas, so an existing one is not created.
                 db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
@@ -95,7 +88,7 @@ class PostgresBackend(Backend):
                 self._run(statement.replace("{schema}", _quoted(self.schema)))
 
     def _errors(self) -> AbstractContextManager[None]:
-        return _translate_errors(self.name)
+        return translate_errors(self.name)
 
     def _run(self, statement: str, *values: Any) -> Any:
         with self._errors():
@@ -357,64 +350,3 @@ def _unescaped(id: str) -> str:
 def _quoted(schema: str) -> str:
     """Quote the name of a schema for SQL."""
     return '"' + schema.replace('"', '""') + '"'
-
-
-def _parsed(url: str) -> tuple[str, str, str]:
-    """Return the URL for psycopg, the schema, and the name for messages, without user and password."""
-    try:
-        parts = urlsplit(url)
-        parameters = parse_qsl(parts.query, keep_blank_values=True)
-        shown_at = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
-    except ValueError as error:
-        raise OptionError(f"the URL of the index is not valid: {error}") from error
-    schema = dict(parameters).get("schema", SCHEMA)
-    if not schema or "\0" in schema or len(schema.encode()) > 63 or schema.startswith(("pg_", "$user")):
-        raise OptionError(
-            f"schema is {schema!r}; allowed: a name of 1 to 63 bytes that does not begin with pg_ or $user, which "
-            "PostgreSQL reserves"
-        )
-    rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
-    address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
-    return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
-
-
-def _connect(address: str) -> psycopg.Connection[Any]:
-    label = f"twinset, process {os.getpid()} on {socket.gethostname()}"[:63]
-    db = psycopg.connect(address, autocommit=True, application_name=label, client_encoding="utf8")
-    db.execute("SET synchronous_commit = on")  # durable commits, whatever the default of the server
-    db.execute("SET enable_seqscan = off")  # new tables have no statistics, and every look-up has an index
-    db.execute("SET jit = off")  # all statements are short
-    # The lock of a killed writer is released within a second, even during a statement (PostgreSQL 14 or later).
-    db.execute(
-        "SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
-    )
-    return db
-
-
-@contextmanager
-def _translate_errors(name: str) -> Iterator[None]:
-    """Turn errors of PostgreSQL into those of Twinset."""
-    try:
-        yield
-    except (errors.DiskFull, errors.OutOfMemory) as error:
-        raise OutputError(f"{name}: {_first(error)}; what was committed before is safe") from error
-    except (errors.DataCorrupted, errors.IndexCorrupted) as error:
-        raise DamagedError(f"{name} is damaged: {_first(error)}; restore a backup") from error
-    except errors.ReadOnlySqlTransaction as error:
-        raise OutputError(f"{name} cannot be written to: {_first(error)}") from error
-    except errors.InsufficientPrivilege as error:
-        raise OutputError(f"{name}: permission denied: {_first(error)}") from error
-    except (errors.LockNotAvailable, errors.DependentObjectsStillExist) as error:  # readers of old formats
-        raise BusyError(f"{name}: another program uses the tables: {_first(error)}; try again later") from error
-    except (errors.UndefinedTable, errors.UndefinedColumn, errors.DuplicateTable, errors.DuplicateSchema) as error:
-        raise StateError(f"{name}: {_first(error)}; another process is creating or changing these tables") from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StateError(f"{name}: the server cannot be reached: {_first(error)}") from error
-    except psycopg.Error as error:
-        raise DamagedError(f"{name} cannot be used: {_first(error)}") from error
-
-
-def _first(error: Exception) -> str:
-    """Return the first line of a message: psycopg appends the statement."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -8,7 +8,7 @@ with `carray`. The package apsw brings a SQLite with both extensions.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -20,7 +20,7 @@ import apsw.sqlite_extra
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import Backend, Document, Int64s, SketchRows
+from twinset.index.backend import Backend, Document, Int64s, SketchRows, concatenated
 from twinset.index.kinds.text_entries import Entries
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
@@ -219,9 +219,6 @@ class SqliteBackend(Backend):
         # As bytes: a string in carray ends at its first NUL, and an id may hold one.
         return dict(self._rows(statement, apsw.carray(tuple(id.encode() for id in ids))))
 
-    def postings(self, keys: Int64s, table: str = "bands") -> tuple[Int64s, Int64s]:
-        return _concatenated(self.posting_portions(keys, table))
-
     def posting_portions(self, keys: Int64s, table: str) -> Iterator[tuple[Int64s, Int64s]]:
         if len(keys):
             yield from self._postings(tables.LOOK_UP.format(table), apsw.carray(keys))
@@ -229,8 +226,7 @@ class SqliteBackend(Backend):
     def first_postings(self, keys: Int64s, most: int, table: str) -> tuple[Int64s, Int64s]:
         if not len(keys):
             return keys, keys
-        portions = self._postings(tables.FIRST_POSTINGS.format(table), apsw.carray(keys), most - 1)
-        return _concatenated(portions)
+        return concatenated(self._postings(tables.FIRST_POSTINGS.format(table), apsw.carray(keys), most - 1))
 
     def _postings(self, statement: str, *values: Any) -> Iterator[tuple[Int64s, Int64s]]:
         for found in self._pairs(statement, *values):
@@ -397,13 +393,3 @@ class SqliteBackend(Backend):
 
     def _is_writable(self) -> bool:
         return all(os.access(path, os.W_OK) for path in (self._path, os.path.dirname(self._path)))
-
-
-def _concatenated(portions: Iterable[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:
-    """Return rows of two columns that come in portions."""
-    listed = list(portions)
-    if len(listed) == 1:
-        return listed[0]
-    none = np.zeros(0, np.int64)
-    first, second = zip((none, none), *listed, strict=True)
-    return np.concatenate(first), np.concatenate(second)
