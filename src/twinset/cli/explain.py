@@ -48,7 +48,7 @@ def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool,
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
-    angle and lengths. Of a result of passages it prints those that two documents share. A terminal shows the first of
+    angle and lengths, for a result of passages the passages that two documents share. A terminal shows the first of
     many clusters, documents and shingles; --json has everything.
     """
     given = flags.given(ExplainOptions, values)

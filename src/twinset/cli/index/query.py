@@ -55,7 +55,7 @@ def command(
     {sources}
 
     The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
-    similar documents; with --contained, those that hold most of the query or are held by it. The best come first.
+    similar documents; with --contained, those that contain the query or are contained in it. The best come first.
     Without -o they are printed as a table on a terminal, and as CSV otherwise; with --json they are part of the
     summary.
     """
@@ -181,7 +181,7 @@ def _nothing_near(summary: dict[str, Any]) -> str:
         return "no document can be compared with the query"
     note = f"no document shares {shared[by]} with the query"
     if by == "all":
-        return f"{note}: nothing is near"
+        return f"{note}: all similarities are 0"
     planned = f"the index was planned for {summary['planned_threshold']:g}"
     return f"{note}: less similar documents cannot be found ({planned}, and is too large to compare every document)"
 
@@ -217,8 +217,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
         show.say(_too_short(summary), err=True)
         short = 0
     elif not summary["found"] and "contained" in summary:
-        share = f"{summary['contained']:g} of the {'query' if summary['queries'] == 1 else 'queries'}"
-        click.echo(f"no document holds {share}, and none is held so far; a lower --contained finds more", err=True)
+        share = f"a containment of {summary['contained']:g} or more"
+        click.echo(f"no document with {share}; a lower --contained finds more", err=True)
     elif not summary["found"] and summary["k"] is None:
         far, limit = "distance" in summary, summary.get("distance", summary.get("threshold"))
         limit = f"within a distance of {limit:g}" if far else f"with a similarity of {limit:g} or more"
