@@ -41,8 +41,8 @@ def section(results: dict[str, Any] | None) -> str:
         *(_row(one, peers["bytes"]) for one in peers["contestants"]),
         "",
         "Twinset's time is that of the whole process: it reads the file, verifies pairs, makes clusters and writes",
-        f"the clean file. Arrow alone takes {peers['arrow_alone']['seconds']:.2f} seconds to read the file and write the"
-        " kept rows.",
+        f"the clean file. Arrow alone takes {peers['arrow_alone']['seconds']:.2f} seconds to read the file and"
+        " write the kept rows.",
         "The peers' time runs from texts in memory to candidate pairs; from texts in memory to verified pairs,",
         f"Twinset takes {peers['in_memory']['best']:.2f} seconds. Peers that are too slow for the whole corpus ran on",
         "a sample (last column), and their seconds are scaled by the number of documents. The truth is exact: all",
