@@ -163,7 +163,7 @@ def _context(options: ExplainOptions) -> int | None:
 
 def _scored(row: dict[str, Any]) -> str:
     """Write the similarity or the distance of a row."""
-    return f"{row['distance']:g} apart" if "distance" in row else show.share(row["similarity"])
+    return f"distance {row['distance']:g}" if "distance" in row else show.share(row["similarity"])
 
 
 def _print_pair(result: DedupResult, one: str, other: str) -> None:
@@ -185,7 +185,7 @@ def _print_account(account: Account) -> None:
     if account.state in ("removed", "flagged"):
         why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
         kept = show.named(str(account.cluster))
-        near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
+        near = f"at {_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
         click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
     else:
         because = {
