@@ -8,7 +8,7 @@
 #     make soak-bounds     kernels with a check of every index; soak-nojit: kernels without the compiler
 #     make soak-mutations   small deliberate defects, one at a time: at least 95 % must be caught
 #     make soak-fuzz        an hour of changed and random files for every reader; FUZZ_SECONDS=… FUZZ_SEED=…
-# make docs    write docs/commands.md anew
+# make docs    generate docs/commands.md
 # make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
 # Of the tests:
@@ -16,8 +16,8 @@
 #                            without it one is drawn. The first lines of a run name it.
 #   TWINSET_TEST_ORDER=n     the files in another order, which follows from n; "random" draws one. Named there too.
 #   TWINSET_TEST_POSTGRES=…  the URL of a PostgreSQL server, where there is none to be started
-# A run has one temporary folder, which goes with it (pytest's --basetemp keeps the files of the tests), and ends with
-# the optional components that it used and missed: Chromium, PostgreSQL, a small file system, a git checkout.
+# A run removes its temporary folder at the end (pytest's --basetemp keeps the files of the tests), and then lists the
+# optional components that it used and missed: Chromium, PostgreSQL, a small file system, a git checkout.
 #
 # Everything happens in .venv, which is made on first use and renewed when pyproject.toml or requirements.lock change.
 # PYTHON=python3.12 chooses another interpreter (3.11 or newer); BENCH="…" passes words to the benchmarks.

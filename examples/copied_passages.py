@@ -24,7 +24,7 @@ def main() -> None:
 
     for row in found.copied.to_pylist():
         if row["role"] == "source":
-            print(f"{row['id']}: {row['copied']} of {row['words']} words stand in {row['most_in'] or 'no book'}")
+            print(f"{row['id']}: {row['copied']} of {row['words']} words are in {row['most_in'] or 'no book'}")
     copied = dict(zip(found.copied["id"].to_pylist(), found.copied["copied"].to_pylist(), strict=True))
     assert copied["anna"] > 20
     assert copied["carl"] == 0

@@ -31,7 +31,7 @@ def main() -> None:
                     print(f"{name}: yes, it is {nearest[0]['similarity']:.2f} like {nearest[0]['id']}")
                     continue
                 for one in nearest:
-                    print(f"{name}: no, but {one['query_in_document']:.0%} of it stood in {one['id']}")
+                    print(f"{name}: no, but {one['query_in_document']:.0%} of it is in {one['id']}")
                 if not nearest:
                     print(f"{name}: no")
                 index.add([name], [text])

@@ -1,4 +1,4 @@
-"""Find short texts that stand in long ones, and keep only the long ones."""
+"""Find short texts that are contained in long ones, and keep only the long ones."""
 
 import twinset
 
@@ -15,12 +15,12 @@ TEXTS = {
 
 
 def main() -> None:
-    """Print which text holds which, and what is left."""
+    """Print which text contains which, and what is kept."""
     found = twinset.find_pairs(TEXTS, contained=0.8)
     for row in found.pairs.to_pylist():
         print(
             f"{row['left']} and {row['right']}: {row['similarity']:.2f} similar, but "
-            f"{max(row['left_in_right'], row['right_in_left']):.0%} of one stands in the other"
+            f"{max(row['left_in_right'], row['right_in_left']):.0%} of one is in the other"
         )
     assert twinset.find_pairs(TEXTS).pairs.num_rows == 0  # they do not resemble each other
 

@@ -40,7 +40,7 @@ def dedup(run: Run, index: IndexBeside | None = None) -> Output:
 
 
 def find_passages(run: PassageRun) -> Output:
-    """Find every run of words that two documents share, and where it stands."""
+    """Find every run of words that two documents share, with its places."""
     corpus = run.read()  # documents → words → anchors
     candidates = run.candidates(corpus)  # places with equal anchors
     passages = run.verify(corpus, candidates)  # exact

@@ -127,15 +127,15 @@ PASSAGES = pa.schema(
         right_end=pa.int64(), words=pa.int64(), shared=pa.int64(), documents=pa.int64(),
     )
 )  # fmt: skip
-"""Passages: places are code points of the text as it came, the end exclusive; `words` are those of the left side,
-`shared` those that both sides have, `documents` the documents that hold the left side."""
+"""Passages: places are code points of the original text, the end exclusive; `words` are those of the left side,
+`shared` those that both sides have, `documents` the documents that contain the left side."""
 COPIED = pa.schema(
     [
         *_required(id=pa.string(), role=pa.string(), words=pa.int64(), copied=pa.int64(), share=pa.float64()),
         *(pa.field("most_in", pa.string()), pa.field("most_words", pa.int64(), nullable=False)),
     ]
 )
-"""Every readable document: its words, those that stand elsewhere, and the document that shares most of them."""
+"""Every readable document: its words, the copied ones, and the document that shares most of them."""
 BOILERPLATE = pa.schema(
     _required(text=pa.string(), words=pa.int64(), documents=pa.int64(), first=pa.string(), start=pa.int64(),
               end=pa.int64())
@@ -147,7 +147,7 @@ CUTS = pa.schema(
         because_end=pa.int64(),
     )
 )  # fmt: skip
-"""What was cut, and the copy because of which it was cut, in code points of the texts as they came."""
+"""Cuts, each with the kept copy that is its reason, in code points of the original texts."""
 LEFT = pa.schema(_required(id=pa.string(), words=pa.int64(), left=pa.int64()))
 """Documents that cuts left with few words."""
 

@@ -41,9 +41,9 @@ def test_a_result_of_codes_is_explained(call: Call, codes: Path) -> None:
     assert (done.code, "1  empty (kept)" in done.out) == (0, True), done.err
     told = call("explain", "OUT", "b").out.splitlines()
     assert told[:3] == [
-        "b was removed: it is 1 apart from a, which is kept",
+        "b was removed: it is at distance 1 from a, which is kept",
         "also removed because of that document: 1 document",
-        "  0 apart  c",
+        "  distance 0  c",
     ]
     ours, theirs, mark = told[-3:]
     assert told[4].startswith("  distance  1 of ")

@@ -138,7 +138,7 @@ def test_a_missed_pair_below_the_threshold_says_so() -> None:
     far = {**seen, "missed": [{"left": "a", "right": "b", "distance": 7}]}
     first, second = audit(far, options=DedupOptions.of(codes="c", distance=3, floor=8))
     assert "1 of their 2 pairs up to a distance of 8 found" in first
-    assert second.endswith("7 apart, beyond the distance of 3")
+    assert second.endswith("'b' at distance 7, beyond the limit of 3")
 
 
 def test_a_second_stop_does_not_hide_what_the_first_left() -> None:

@@ -37,7 +37,7 @@ def test_in_a_pipe_passages_are_csv(call: Call) -> None:
     assert (row["left"], row["right"], row["words"], row["documents"]) == ("book", "essay", "18", "2")
     assert ROWS[1]["text"][int(row["right_start"]) : int(row["right_end"])] == BOOK.upper()
     assert "1 passage; 2 of 4 documents share one" in done.err
-    assert "1 document without a word" in done.err
+    assert "1 document without words" in done.err
     quiet = call("passages", "essays.jsonl", "--least", "8", "--quiet")
     assert (quiet.out, quiet.err) == (done.out, "")
 
@@ -46,8 +46,8 @@ def test_on_a_terminal_documents_are_told(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "twinset", "passages", "essays.jsonl", "--least", "8", "--quiet"]
     shown = in_a_terminal(command, tmp_path, width=40)
     assert " ".join(shown.split()) == (
-        "book: 18 of 24 words stand elsewhere, 18 of them in essay "
-        "essay: 18 of 24 words stand elsewhere, 18 of them in book"
+        "book: 18 of 24 words are shared, 18 of them with essay "
+        "essay: 18 of 24 words are shared, 18 of them with book"
     )
     assert all(len(line) <= 40 for line in shown.splitlines())
 
@@ -87,7 +87,7 @@ def test_against(call: Call, tmp_path: Path) -> None:
 
 def test_boilerplate_and_gaps_are_told(call: Call) -> None:
     done = call("passages", "essays.jsonl", "--least", "8", "--crowd", "1", "-o", "found.csv")
-    assert "1 boilerplate text, paired with the first appearance only (--crowd)" in " ".join(done.out.split())
+    assert "1 boilerplate text, paired with the first occurrence only (--crowd)" in " ".join(done.out.split())
     assert call("passages", "essays.jsonl", "--least", "8", "--gap", "4", "--json", "--quiet").json["passages"] == 1
 
 

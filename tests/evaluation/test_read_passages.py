@@ -64,7 +64,7 @@ HEAD = ",".join(LEFT)
         ("t.csv", f"{HEAD}\na,0,1,b,0,1\na,0,1,b,5,5\n", RowError, "row 1, .* right_end is 5, and the .* begins at 5"),
         ("t.jsonl", '{"left": "a"}\n', ColumnError, "it lacks left_start, left_end, right, right_start, right_end"),
         ("t.jsonl", '{"left": "a",\n', RowError, r"t\.jsonl, line 1: not JSON"),
-        ("t.txt", "a b", SourceError, "cannot tell the format of the truth; allowed: .csv"),
+        ("t.txt", "a b", SourceError, "unknown format of the truth; allowed: .csv"),
         ("t.parquet", "left", SourceError, "cannot be read as Parquet"),
     ],
 )

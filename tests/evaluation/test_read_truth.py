@@ -82,7 +82,7 @@ def test_objects_will_do() -> None:
         ("t.jsonl", "", ColumnError, "it has none"),
         ("t.csv", "id,cluster\na,1\nb,1\na,2\n", SourceError, "the id 'a' is in two clusters, '1' and '2'"),
         ("t.csv", "id,cluster\n,1\n", RowError, "id is empty"),
-        ("t.txt", "a b", SourceError, "cannot tell the format of the truth; allowed: .csv"),
+        ("t.txt", "a b", SourceError, "unknown format of the truth; allowed: .csv"),
     ],
 )
 def test_a_wrong_truth_is_named_and_explained(

@@ -146,7 +146,7 @@ def test_a_result_without_passages() -> None:
     told = words_of(page_of(Shared({"a": LONG, "b": TWO}, [])))
     assert "Of 2 documents, none shares a passage with another document." in told
     assert "No document shares a passage with another one." in told
-    assert "No text stands in so many documents" in told
+    assert "No text occurs in enough documents" in told
     assert "0 documents, none" in words_of(page_of(Shared({}, [])))
 
 

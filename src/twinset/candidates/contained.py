@@ -1,4 +1,4 @@
-"""Containment join: pairs of sets of which the smaller is held by the larger, at least the share t of its tokens.
+"""Containment join: pairs of sets in which the larger contains at least the share t of the smaller one's tokens.
 
 Why a pair is found. Let |A| <= |B| and |A∩B| >= t|A|: at most m = |A| - ⌈t|A|⌉ tokens of A are not in B. Take the p
 rarest tokens of A, p > m, and draw k of them at random. All k are missing in B with a probability of at most

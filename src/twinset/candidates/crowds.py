@@ -1,6 +1,6 @@
-"""Windows around crowded anchors: the rare ones are paired, the others are tied to their first appearance.
+"""Windows around crowded anchors: rare windows are paired, the others linked to their first occurrence.
 
-An anchor that stands in many documents does not mean that the windows around it do. Places with equal surroundings form
+An anchor that occurs in many documents does not mean that the windows around it do. Places with equal surroundings form
 a class; only one place of each class is looked at, so that the work grows with the text and not with the square of a
 crowd.
 """

@@ -1,4 +1,4 @@
-"""Windows of words that stand in many documents: group them, pair the rare ones, tie the others to the first place.
+"""Group windows around crowded anchors: pair the rare windows, link the others to their first occurrence.
 
 A *class* is a set of places with equal surroundings: members[class_starts[c]:class_starts[c+1]], the best first. A
 *window* v is a window of a class: its distance from the first window of the class is v - window_starts[class].

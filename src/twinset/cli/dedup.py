@@ -34,8 +34,8 @@ def command(
     If OUT is the name of a file, such as clean.parquet or clean.jsonl.gz, the kept rows of all sources are written to
     this one file, in this format, and everything else to the folder OUT.details.
 
-    With --contained a document is removed if a kept one holds this share of it. Larger documents are decided on first,
-    so that the container stays; of equally large ones the keep policy chooses.
+    With --contained a document is removed if a kept one contains at least this share of it. Larger documents are
+    processed first, so that the container is kept; the keep policy orders documents of equal size.
 
     With --index the documents are also compared with all documents of an index. removed.parquet then names the
     document of the index, and the kept documents are added to the index.
@@ -94,7 +94,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
     if options.contained is not None:
-        marked = f"{'flagged' if options.flag else 'removed'}, held by a kept one"
+        marked = f"{'flagged' if options.flag else 'removed'}, contained in a kept one"
     rows: list[tuple[str, object]] = [
         ("documents", summary["documents"]),
         ("kept", summary["kept"]),

@@ -48,7 +48,7 @@ def command(arguments: tuple[str, ...], strings: tuple[str, ...], as_json: bool,
 
     Prints the similarity, the containment of each document in the other, the words that differ side by side, and the
     shared and unshared shingles. For sets it prints their elements, for codes the bits that differ, for vectors their
-    angle and lengths. Of a result of passages it prints those that two documents share. A terminal shows the first of
+    angle and lengths, for a result of passages the passages that two documents share. A terminal shows the first of
     many clusters, documents and shingles; --json has everything.
     """
     given = flags.given(ExplainOptions, values)
@@ -163,7 +163,7 @@ def _context(options: ExplainOptions) -> int | None:
 
 def _scored(row: dict[str, Any]) -> str:
     """Write the similarity or the distance of a row."""
-    return f"{row['distance']:g} apart" if "distance" in row else show.share(row["similarity"])
+    return f"distance {row['distance']:g}" if "distance" in row else show.share(row["similarity"])
 
 
 def _print_pair(result: DedupResult, one: str, other: str) -> None:
@@ -185,7 +185,7 @@ def _print_account(account: Account) -> None:
     if account.state in ("removed", "flagged"):
         why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
         kept = show.named(str(account.cluster))
-        near = f"{_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
+        near = f"at {_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
         click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
     else:
         because = {

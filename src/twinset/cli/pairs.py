@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Find every pair of documents at least as similar as the threshold.
 
-    With --contained, find every pair of which one holds this share of the other: the small in the large.
+    With --contained, find every pair in which one document contains at least this share of the other.
 
     {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 def command(
     sources: tuple[str, ...], output: str | None, dry_run: bool, quiet: bool, as_json: bool, **values: Any
 ) -> None:
-    """Find every passage of at least --least words that two documents share, and its places.
+    """Find every passage of at least --least words that two documents share, with its places.
 
     {sources}
 
-    A passage is a run of words that are equal without regard to case and punctuation, and that cannot be made longer on
-    either side. With --gap, runs with a few other words between them are joined. With --against, the documents of the
-    sources are compared with those of the other source only.
+    A passage is a run of words, as long as possible, that is equal in both documents apart from case and punctuation.
+    With --gap, runs with a few other words between them are joined. With --against, the documents of the sources are
+    compared with those of the other source only.
 
     Without -o the documents with the most copied words are printed on a terminal, and all passages as CSV otherwise. A
     folder gets passages.parquet, copied.parquet (the copied share of each document), boilerplate.parquet and
@@ -90,10 +90,10 @@ def _print_summary(summary: dict[str, Any], where: str = "", err: bool = False) 
     words = summary["words"]
     if words:
         share = show.share(summary["copied"] / words)
-        show.say(f"{summary['copied']:,} of {show.count(words, 'word')} stand elsewhere, too ({share})", err=err)
+        show.say(f"{summary['copied']:,} of {show.count(words, 'word')} are in shared passages ({share})", err=err)
     if summary["boilerplate"]:
         texts = show.count(summary["boilerplate"], "boilerplate text")
-        show.say(f"{texts}, paired with the first appearance only (--crowd)", err=err)
-    for name, label in (("empty", "without a word"), ("unreadable", "unreadable")):
+        show.say(f"{texts}, paired with the first occurrence only (--crowd)", err=err)
+    for name, label in (("empty", "without words"), ("unreadable", "unreadable")):
         if summary[name]:
             show.say(f"{show.count(summary[name], 'document')} {label}", err=err)

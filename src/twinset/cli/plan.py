@@ -40,7 +40,7 @@ def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values:
     With a SOURCE a sample of it is read to estimate the pairs, candidates, missed pairs and time of a run, and the
     shingle length at which unrelated documents have little in common. {sources}
 
-    With --contained the plan says under how many of its shingles a document is filed. It does not depend on a SOURCE.
+    With --contained the plan shows under how many shingles each document is filed. It does not depend on a SOURCE.
 
     With --codes, --vectors or weighted sets the plan is that of their kind. A plan for vectors depends on the vectors:
     the SOURCE is read completely, and the plans of other methods are ranked, too.

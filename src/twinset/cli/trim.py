@@ -30,8 +30,8 @@ def command(
     A word is cut if it is part of a later copy of a run of at least --least words, in another document or in the same
     one. --keep decides which copy is the first one.
 
-    The folder OUT contains kept/ (all rows, in the format of the input), cuts.parquet (what was cut, and the copy that
-    is the reason), left.parquet (documents with few words left) and summary.json. It appears only when complete.
+    The folder OUT contains kept/ (all rows, in the format of the input), cuts.parquet (each cut, and the copy that
+    is kept), left.parquet (documents with few words left) and summary.json. It appears only when complete.
     """
     given = flags.given(TrimOptions, values)
     options = TrimOptions.of(**given)

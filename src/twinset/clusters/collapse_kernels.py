@@ -1,4 +1,4 @@
-"""Fold a ranking: each result goes under the first earlier result that is near it and not folded itself.
+"""Fold a ranking: each result is folded under the first earlier result that is near it and not folded itself.
 
 Results are numbered by rank; a head is a result that is not folded. Prefixes and bitmaps of the shingle sets rule out
 nearly all heads; the overlap with the others is counted exactly. `candidates/prefix.py` explains why no near head is

@@ -1,4 +1,4 @@
-"""Cut later copies out of documents: every cut word in one row, with the place of the copy that stays."""
+"""Cut later copies out of documents: every cut word in one row, with the place of the kept copy."""
 
 import numpy as np
 import numpy.typing as npt

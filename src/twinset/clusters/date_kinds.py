@@ -32,7 +32,7 @@ _TIMES = ("", " %H:%M:%S %z", " %H:%M:%S GMT", " %H:%M:%S", " %H:%M", " %I:%M %p
 def kinds_of(numbers: pa.ChunkedArray) -> dict[str, str]:
     """Return the kinds of dates in a column of numbers, each with its first value.
 
-    Kinds are told apart by magnitude: seconds and their fractions of the years 1971 to 2100, and digits of years from
+    Kinds differ in magnitude: seconds and their fractions of the years 1971 to 2100, and digits of years from
     1900 to 2100. Other numbers are of no kind.
 
     Examples

@@ -246,8 +246,8 @@ def _in_order(texts: pa.ChunkedArray, one: Whole, two: Whole, of: RuleColumn) ->
         formats = " or ".join(one if " " not in one else f"'{one}'" for one in formats_of_digits(example))
         remedy = f"name the format with --date-format {formats}" if of.dates else f"use {of.dated} for dates"
         raise ColumnError(
-            f"{of} cannot tell whether {shown_value(example)} in column {shown_value(of.name)} begins with the day or "
-            f"with the month, and no other date tells; {remedy}"
+            f"{of}: {shown_value(example)} in column {shown_value(of.name)} may begin with the day or with the month, "
+            f"and no other date decides it; {remedy}"
         )
     return (one, two) if month_first.any() else (two, one)
 

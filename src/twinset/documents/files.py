@@ -205,7 +205,7 @@ def why_not_text(
     utf8 = is_utf8(options.encoding)
     has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
     if known is not None and (known.binary or (has_nul and utf8)):
-        return f"a {known.name} {AMONG_TEXTS}; give it by its name, or with --include '*{Path(name).suffix}'"
+        return f"a {known.name} {AMONG_TEXTS}; name it as a source, or select it with --include '*{Path(name).suffix}'"
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)

@@ -65,7 +65,7 @@ class StoredSource:
         if not self.path.is_file():
             raise StateError(f"{self.path}: there is no such file; run dedup again")
         if file_digest(self.path, str(self.path)) != self.sha256:
-            raise StateError(f"{self.path} is damaged: it is not as it was written; run dedup again")
+            raise StateError(f"{self.path} is damaged: it was changed after it was written; run dedup again")
         if self.columns:
             given = {name: getattr(options, name) for name, _ in options.specs()}
             options = type(options).of(**{**given, **self.columns})

@@ -26,7 +26,7 @@ def read_columns(name: str, choose: Choose, purpose: str) -> pa.Table:
     ending = path.suffix.lower()
     format = format_by_ending(path.name)
     if format is None or ending not in TRUTH_ENDINGS:
-        raise SourceError(f"cannot tell the format of the truth; allowed: {', '.join(TRUTH_ENDINGS)}", where=name)
+        raise SourceError(f"unknown format of the truth; allowed: {', '.join(TRUTH_ENDINGS)}", where=name)
     if not path.exists():
         raise SourceError(f"there is no such file; {purpose}", where=name)
     try:

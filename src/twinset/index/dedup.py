@@ -245,7 +245,7 @@ class IndexedDedup:
         writer.backend.flush()  # a lack of space must show before the result is in place
         if added != count:
             raise TwinsetError(
-                f"rows were lost: {added} of {counted(count, 'kept document')} went into the index; please report "
+                f"rows were lost: {added} of {counted(count, 'kept document')} were added to the index; please report "
                 "this, and do not use the result"
             )
         self.facts |= {"added": added, "there": int(np.count_nonzero(clusters.kept & self._already_indexed))}

@@ -1,4 +1,4 @@
-"""An index of vectors in memory: hash tables, and exact verification of what they return.
+"""An index of vectors in memory: hash tables, and exact verification of their candidates.
 
 Nothing is written to disk. Only queries probe several buckets, so there are more tables than in a join of the same
 vectors at the same recall.

@@ -124,8 +124,8 @@ class Answers:
     def best(self, limits: Limits, *, descending: bool, by: Scores | None = None) -> Answers:
         """Apply the limits, and order answers by query, score and document number.
 
-        With `descending`, a higher score is better. With `by`, these values come before the first score, and are
-        limited in its place.
+        With `descending`, a higher score is better. With `by`, these values order the answers before the first score
+        does, and the limits apply to them instead.
         """
         first = self.scores[0]
         keys = [self.numbers, -first if descending else first]

@@ -125,8 +125,8 @@ class IndexReader:
         threshold
             Minimum similarity of an answer; by default the threshold of the index.
         contained
-            In place of a threshold: find documents that hold this share of the query's shingles or more, and documents
-            of whose shingles the query holds this share or more. For an index of texts or sets that stores contents.
+            Instead of a threshold: minimum share of the query's shingles that the document has, or of the document's
+            shingles that the query has. For an index of texts or sets that stores contents.
         distance
             Maximum distance of an answer, for an index that uses distances; by default the distance of the index.
         force

@@ -29,7 +29,7 @@ FORMAT, UNFINISHED, MEASURED = 4, 0, 3
 
 0: an import is not finished. 1: `documents` has the number of shingles. 2: `sketches` has it, where look-ups need it.
 3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
-4: `anchors` and `samples` are there too, for all kinds of documents.
+4: adds `anchors` and `samples`, for all kinds of documents.
 """
 _PROBED = ((0x80, 0x4E00), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 """Code points that NFC or lower-casing may change, now or in a later Unicode: no ideographs, no Hangul syllables."""

@@ -1,4 +1,4 @@
-"""``twinset.find_passages``: every run of words that two documents share, and where it stands."""
+"""``twinset.find_passages``: every run of words that two documents share, with its places."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class PassagesResult:
 
     @property
     def copied(self) -> pa.Table:
-        """For each document the words that stand elsewhere, and the document that shares most of them."""
+        """For each document the number of copied words, and the document that shares most of them."""
         return self.recorded.table("copied")
 
     @property
     def boilerplate(self) -> pa.Table:
-        """Text that stands in more than `crowd` documents."""
+        """Text that occurs in more than `crowd` documents."""
         return self.recorded.table("boilerplate")
 
     def explain(self, id: str, other: str | None = None, *, source: Sequence[object] = ()) -> SharedPassages:

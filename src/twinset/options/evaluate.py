@@ -133,8 +133,8 @@ class EvaluateOptions(_RarePassageOptions, RunOptions, _RareContainmentOptions, 
             raise OptionError("--sweep is for similarities, but these items have distances; give one --distance")
         if self.contained is not None and self.sweep is not None and self.contained != parse_sweep(self.sweep)[0]:
             raise OptionError(
-                f"contained is {self.contained:g}, and sweep is {self.sweep}: the sweep is one of containments; "
-                "give its first number as --contained"
+                f"contained is {self.contained:g}, and sweep is {self.sweep}, which begins at another containment; "
+                "give the first number of the sweep as --contained"
             )
         if self.passages is None and (self.truth is None) != self.exact:
             given = "two are" if self.exact else "none is"

@@ -110,7 +110,7 @@ class IndexOptions(PlanOptions, ShingleOptions):
     )
     contained: bool = option(
         False,
-        "Also store samples of the shingles, so that queries for containment are quick.",
+        "Also store samples of the shingles, so that queries for containment are fast.",
         checks.switch,
         common=True,
     )
@@ -278,8 +278,8 @@ class QueryOptions(Options):
     )
     contained: float | None = option(
         None,
-        "In place of --threshold: find documents that hold this share of the query's shingles or more, and documents "
-        "of whose shingles the query holds this share or more.",
+        "Instead of --threshold: minimum share of the query's shingles that the document has, or of the document's "
+        "shingles that the query has (inclusive).",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         common=True,

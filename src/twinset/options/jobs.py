@@ -127,7 +127,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, ContainmentOptions,
     )
     least_shingles: int = option(
         3,
-        "With --contained: leave documents with fewer distinct shingles alone, even if another one holds them.",
+        "With --contained: keep documents with fewer distinct shingles, even if another one contains them.",
         checks.whole(1, 2**31 - 1),
         "N",
     )
@@ -176,7 +176,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, ContainmentOptions,
     def _check_contained(self) -> None:
         if self.contained is None:
             if self.least_shingles != self.defaults()["least_shingles"]:
-                raise OptionError("--least-shingles needs --contained: it leaves short documents alone there")
+                raise OptionError("--least-shingles needs --contained: it has no other use")
             return
         if self.index is not None:
             raise OptionError(
@@ -186,7 +186,7 @@ class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, ContainmentOptions,
         if self.cluster != "leader":
             raise OptionError(
                 f"--cluster {self.cluster} cannot be used with --contained: a document is removed only if a kept one "
-                "holds it; leave one of them out"
+                "contains it; leave one of them out"
             )
 
     def _check_floor(self, floor: float) -> None:

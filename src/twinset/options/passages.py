@@ -1,4 +1,4 @@
-"""Options of passages: which runs of words count, and what is cut."""
+"""Options of `passages` and `trim`: which runs of words count, and which copies are cut."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PassageOptions(Options):
     run: int = option(5, "With --gap: minimum length of a run that is joined.", checks.whole(1, MOST_WORDS), "N")
     crowd: int = option(
         100,
-        "Text in more documents than this is boilerplate: each place is paired with the first one only.",
+        "Text in more documents than this is boilerplate: each copy is paired with the first one only.",
         checks.whole(1, 2**31),
         "N",
         common=True,
@@ -130,7 +130,7 @@ class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
     )
     unit: str = option(
         "words",
-        "What is compared. words: any run of words; line: whole lines; paragraph: whole paragraphs, which end at blank "
+        "Unit to compare. words: any run of words; line: whole lines; paragraph: whole paragraphs, which end at blank "
         "lines.",
         checks.choice(*UNITS),
         common=True,
@@ -140,7 +140,7 @@ class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
         False, "Cut every copy of a repeated passage, the first one too.", checks.switch, common=True
     )
     keep: str = option("first", *KEEP, common=True)
-    date_format: str | None = option(None, *DATE_FORMAT, default_text="found from all dates")
+    date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
     mark: str = option(
         LINE_SEPARATOR,
         "Text that replaces a cut between two remaining pieces; no repeated passage crosses it.",
@@ -150,7 +150,7 @@ class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
     )
     leave: int = option(
         0,
-        "Name documents that are left with fewer words than this; those left with none are always named.",
+        "List documents that have fewer words than this after the cuts; those without words are always listed.",
         checks.whole(0, 2**31),
         "N",
     )
@@ -159,7 +159,7 @@ class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
 
     @property
     def least_words(self) -> int:
-        """The minimum number of words of what is cut."""
+        """The minimum number of words of a cut."""
         if self.least is not None:
             return self.least
         return 50 if self.unit == "words" else 1

@@ -49,7 +49,7 @@ class RecutOptions(RunOptions):
     )
     contained: float | None = option(
         None,
-        "For a result of --contained: minimum share of a removed document's shingles that the kept one holds "
+        "For a result of --contained: minimum share of a removed document's shingles that the kept one has "
         "(inclusive); not below the floor of OUT.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",

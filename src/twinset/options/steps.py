@@ -226,8 +226,8 @@ class ContainmentOptions(PlanOptions):
 
     contained: float | None = option(
         None,
-        "Instead of --threshold: find pairs of which one holds at least this share of the other's shingles, whatever "
-        "their sizes (inclusive).",
+        "Instead of --threshold: find pairs in which one contains at least this share of the other's shingles "
+        "(inclusive), whatever their sizes.",
         checks.optional(checks.number(above=0.0, most=1.0)),
         "T",
         default_text="pairs are found by --threshold",

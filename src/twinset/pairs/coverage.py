@@ -1,4 +1,4 @@
-"""How much of each document stands elsewhere, and how many documents hold a passage."""
+"""Measure the copied share of each document, and count the documents that contain a passage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SharedSpans:
 
 
 def count_holders(rows: Joined, documents: int) -> Numbers:
-    """Return for each passage the number of documents that hold its left side, as far as passages show.
+    """Return for each passage the number of documents that contain its left side, as far as passages show.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def count_holders(rows: Joined, documents: int) -> Numbers:
 
 @dataclass(frozen=True)
 class Coverage:
-    """By document: words that stand elsewhere, the document that shares most of them (NONE), and how many it shares."""
+    """By document: copied words, the document that shares most of them (NONE), and how many it shares."""
 
     copied: Numbers
     most_in: Numbers

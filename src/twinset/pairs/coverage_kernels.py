@@ -1,4 +1,4 @@
-"""Words of documents that passages cover, and documents that hold a passage."""
+"""Count the words that passages cover, and the documents that contain a passage."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from twinset.compiled.bytes_kernels import U
 
 @kernel("void(uint64[::1], uint32[::1], uint32[::1], uint64[::1], uint32[::1], uint32[::1], uint32[::1], uint32[::1])")
 def count_holders(keys, ends, others, ask_keys, ask_ends, reach, stamps, counts):  # type: ignore[no-untyped-def]
-    """counts[i]: number of documents that hold span i: its own, and others with a span of it that holds span i.
+    """counts[i]: number of documents that contain span i: its own, and others with a span of it that contains span i.
 
     keys: documents and first words, sorted; ends: last words (exclusive). reach[j]: the largest end up to span j of its
     document. stamps uint32, a place per document, 0: scratch.

@@ -1,4 +1,4 @@
-"""The plan of a search for containment: how many shingles of a set it is filed under."""
+"""The plan of a search for containment: the number of shingles under which a set is filed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class ContainmentPlan:
     Examples
     --------
     >>> print(ContainmentPlan(0.8, 0.99))
-    containment: each document is filed under 3 shingles or more; one held by 0.8 is found with probability 0.9900
+    each document is filed under 3 shingles or more: a pair at containment 0.8 is found with probability 0.9900
     >>> print(ContainmentPlan(0.8, 1.0))
-    exact: every document held by 0.8 or more is found
+    exact: every pair at containment 0.8 and above is found
     """
 
     threshold: float
@@ -31,9 +31,9 @@ class ContainmentPlan:
 
     def __str__(self) -> str:
         if self.exact:
-            return f"exact: every document held by {self.threshold:g} or more is found"
+            return f"exact: every pair at containment {self.threshold:g} and above is found"
         return (
-            f"containment: each document is filed under {counted(self.draws, 'shingle')} or more; one held by "
+            f"each document is filed under {counted(self.draws, 'shingle')} or more: a pair at containment "
             f"{self.threshold:g} is found with probability {share(self.reached)}"
         )
 
@@ -58,7 +58,7 @@ class ContainmentPlan:
     def draws_from(self, rarest: float) -> int | None:
         """Return the shingles under which a large set is filed, drawn from this share of it, the rarest.
 
-        None if the share is too small: all of it may be missing in a set that holds the rest.
+        None if the share is too small: all of it may be missing in a set that contains the rest.
 
         Examples
         --------

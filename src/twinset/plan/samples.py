@@ -1,4 +1,4 @@
-"""How many samples of two sets must agree, so that one that contains enough of the other is rarely missed."""
+"""Choose how many samples of two sets must agree, so that few sets that contain enough of the other are missed."""
 
 from __future__ import annotations
 

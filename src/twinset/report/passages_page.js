@@ -190,7 +190,7 @@ function inside(row) {
   if (partners[row] > mine.length) body.append(make("p", "facts", `${count(partners[row] - mine.length, "partner", "partners")} with fewer words in common not shown.`));
   body.append(place);
   if (mine.length) show(mine[0]);
-  else body.append(make("p", "facts", "Its copied words stand in boilerplate only."));
+  else body.append(make("p", "facts", "Its copied words are boilerplate only."));
   return body;
 }
 

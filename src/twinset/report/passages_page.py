@@ -105,7 +105,7 @@ def _figures(tables: PassageTables, listed: Whole, boilerplate: pa.Table) -> str
         ("documents", len(tables.roles) - against, f"{_words(tables, 'words'):,} words"),
         ("with passages", len(listed), "of both sources" if tables.against else "shared with others"),
         ("passages", tables.passages.num_rows, f"in {counted(len(tables.left), 'pair')}"),
-        ("copied words", _words(tables, "copied"), "that stand elsewhere too"),
+        ("copied words", _words(tables, "copied"), "in shared passages"),
         ("boilerplate", boilerplate.num_rows, "folded in the texts"),
     ]
     if against:
@@ -118,7 +118,7 @@ def _documents(listed: Whole, views: Mapping[str, Any], with_texts: bool, limits
     if not len(listed):
         return "<p>No document shares a passage with another one.</p>"
     said = [
-        "By the share of their words that stand elsewhere too. A document opens beside those it shares passages with."
+        "By the share of their copied words. A document opens beside those it shares passages with."
     ]
     if not with_texts:
         said.append("Texts were left out of this page.")
@@ -143,9 +143,9 @@ def _documents(listed: Whole, views: Mapping[str, Any], with_texts: bool, limits
 
 
 def _boilerplate(boilerplate: pa.Table, crowd: int | None) -> str:
-    """The texts that stand in many documents."""
+    """The texts that occur in many documents."""
     if not boilerplate.num_rows:
-        return "<p>No text stands in so many documents that it counts as boilerplate.</p>"
+        return "<p>No text occurs in enough documents to count as boilerplate.</p>"
     rows = "".join(
         f'<p class="quote" dir="auto">{escape(row["text"])}</p><p class="facts">{counted(row["words"], "word")} in '
         f"{counted(row['documents'], 'document')}, first in <bdi>{escape(row['first'])}</bdi></p>"

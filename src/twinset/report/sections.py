@@ -33,7 +33,7 @@ def lead(numbers: Numbers) -> str:
         near = f"at most {numbers.format_score(numbers.reach)} apart"
     why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
     if numbers.contained:
-        why = f"because a kept one holds at least {options.threshold:g} of each."
+        why = f"because a kept one contains at least {options.threshold:g} of each."
     if numbers.by_distance:
         why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
@@ -190,7 +190,7 @@ def similarity(numbers: Numbers) -> str:
     note = f"{counted(different, 'pair')} drawn; {numbers.identical:,} more {_alike(numbers)}."
     if numbers.floor < threshold:
         note += f" The search went down to {numbers.floor:g}; pairs below {threshold:g} remove nothing."
-    much = "How much of the smaller one the larger holds" if numbers.contained else "How similar the pairs are"
+    much = "How much of the smaller one is in the larger" if numbers.contained else "How similar the pairs are"
     drawn = (
         f'<figure class="card"><h3>{much}</h3>{page_charts.histogram(bins, threshold)}'
         f"<figcaption>{note}</figcaption>{_counts(numbers, bins)}</figure>"

@@ -1,4 +1,4 @@
-"""The options of a recut: which limit it cuts at, and whether the pairs of the result reach as far."""
+"""The options of a recut: its limit, and whether the scored pairs of the result reach that limit."""
 
 import dataclasses
 import math

@@ -151,8 +151,8 @@ class ReopenedSources:
         for part, was in zip(parts, self.listed, strict=False):
             if part.format != was["format"]:
                 raise SourceError(
-                    f"the sources were changed since that run: this is {part.format}, and {was['path']!r}, "
-                    f"{was['format']}, stood here; {_AGAIN}",
+                    f"the sources were changed since that run: this is {part.format}, but that run read "
+                    f"{was['path']!r}, {was['format']}; {_AGAIN}",
                     where=part.name,
                 )
         if len(parts) != len(self.listed):
@@ -229,7 +229,7 @@ def _restore_ids(part: Part, ids: list[str], changed: str) -> None:
         raise SourceError(f"{changed} ({counted(len(part.files), 'file')}, not {len(ids):,})", where=part.name)
     for file, id in zip(part.files, ids, strict=True):
         if part.path is not None and file.id != id:
-            raise SourceError(f"{changed} ({file.id!r} is in the place of {id!r})", where=part.name)
+            raise SourceError(f"{changed} ({file.id!r} replaces {id!r})", where=part.name)
         file.id = id
 
 

@@ -337,7 +337,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
 def _check_digest(path: Path, digest: str | None) -> None:
     try:
         if digest is None or sha256_of(path) != digest:
-            raise StateError(f"{path} is damaged: it is not as it was written; run dedup again")
+            raise StateError(f"{path} is damaged: it was changed after it was written; run dedup again")
     except OSError as error:
         raise _read_error(path, error) from error
 
@@ -363,7 +363,7 @@ def _read_table(path: Path, digest: str, schema: pa.Schema, command: str) -> pa.
     except OSError as error:
         raise _read_error(path, error, command) from error
     if hashlib.sha256(data).hexdigest() != digest:
-        raise StateError(f"{path} is damaged: it is not as it was written; run {command} again")
+        raise StateError(f"{path} is damaged: it was changed after it was written; run {command} again")
     try:
         table = pq.read_table(pa.BufferReader(data))
         _check_columns(path, table.schema, schema, command)

@@ -1,4 +1,4 @@
-"""Word hashes of texts in their order, and the places of words in the texts as they came."""
+"""Word hashes of texts in order, and the places of the words in the original texts."""
 
 import threading
 from dataclasses import dataclass

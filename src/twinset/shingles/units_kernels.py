@@ -9,7 +9,7 @@ from twinset.shingles.words_kernels import MIX_A, ascii_borders, hash_words, uni
 
 @inlined
 def ends_unit(document, start, end, blank_lines):  # type: ignore[no-untyped-def]
-    """Whether a line break, or with `blank_lines` a blank line, stands between two words."""
+    """Whether a line break, or with `blank_lines` a blank line, is between two words."""
     breaks = 0
     for i in range(start, end):
         c = document[i]

@@ -1,4 +1,4 @@
-"""Anchors of documents by winnowing: a few k-grams of words, of which any two equal runs share one.
+"""Anchors of documents by winnowing: a few k-grams of words, chosen so that any two equal runs share one.
 
 Two runs of at least `least` equal words have equal windows of `least` words. A window holds w k-grams; the least of
 their hashes is kept, so both runs keep the same gram at the same distance from their beginnings.

@@ -1,4 +1,4 @@
-"""Winnowing: in each window of k-grams keep the least hash, so that two equal runs keep the same one.
+"""Winnowing: in each window of k-grams keep the smallest hash, so that two equal runs keep the same one.
 
 Schleimer, Wilkerson, Aiken: Winnowing: local algorithms for document fingerprinting, SIGMOD 2003.
 """

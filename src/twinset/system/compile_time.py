@@ -1,4 +1,4 @@
-"""Record the time that the compilation of kernels takes, which belongs to no step of a run."""
+"""Record the compilation time of kernels, which belongs to no step of a run."""
 
 from __future__ import annotations
 

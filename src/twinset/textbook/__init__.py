@@ -13,7 +13,7 @@ Everything follows the textbook, and nothing is fast. The tests compare the kern
     vectors        cosine, hyperplanes, distance
     grouping       leaders and connected components
 
-The page docs/textbook.md tells the story with them.
+The page docs/textbook.md explains the steps with them.
 """
 
 from twinset.textbook import banding, codes, grouping, hash_families, minhash, search, sets, shingling, vectors, words

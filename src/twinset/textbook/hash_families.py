@@ -1,4 +1,4 @@
-"""Hash functions in place of permutations: a good one, one that collides, and an unfair one."""
+"""Hash functions instead of permutations: a good one, one that collides, and an unfair one."""
 
 import hashlib
 import math

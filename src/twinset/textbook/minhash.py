@@ -1,4 +1,4 @@
-"""MinHash: a few numbers per set, which agree between two sets as often as the sets are similar.
+"""MinHash: a few numbers per set, which agree in two sets with a probability equal to their similarity.
 
 By permutation, the definition; by hashing the rows, the usual implementation; and with a single hash function, by its k
 smallest values.
@@ -46,7 +46,7 @@ def minhash_by_permutation(items: Iterable[Item], position: Callable[[Item], int
 def minhash_by_row_hashing(
     rows: Iterable[tuple[int, Iterable[int]]], hashes: Sequence[Callable[[int], int]], n_columns: int
 ) -> list[list[float]]:
-    """Return the signatures of all columns in one pass over the rows, hash functions in place of permutations.
+    """Return the signatures of all columns in one pass over the rows, with hash functions instead of permutations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shared passages by definition: maximal runs of equal words, windows that stand in a crowd, joined runs.
+"""Shared passages by definition: maximal runs of equal words, crowded windows, joined runs.
 
 Everything here compares all with all. The search of `twinset.find_passages` finds the same without doing so.
 """
@@ -11,7 +11,7 @@ Run = tuple[int, int, int, int, int]
 """(left document, right document, first word left, first word right, number of words)"""
 
 PLACES = 10
-"""A window is crowded, too, where it stands at more than this many times `crowd` places."""
+"""A window at more than this many times `crowd` places is crowded, too."""
 
 
 def maximal_runs(left: Words, right: Words, least: int) -> list[tuple[int, int, int]]:
@@ -45,7 +45,7 @@ def windows(documents: Sequence[Words], least: int) -> dict[tuple[str, ...], lis
 
 
 def crowded_windows(documents: Sequence[Words], least: int, crowd: int) -> set[tuple[str, ...]]:
-    """Return the windows that stand in more than `crowd` documents, or at more than `PLACES` × crowd places."""
+    """Return the windows that occur in more than `crowd` documents, or at more than `PLACES` × crowd places."""
     return {
         window
         for window, places in windows(documents, least).items()
@@ -124,7 +124,7 @@ def _inside(one: Run, other: Run) -> bool:
 def repeated_words(
     documents: Sequence[Words], least: int, order: Sequence[int], copies: int = 1, everywhere: bool = False
 ) -> set[tuple[int, int]]:
-    """Return the words (document, position) that lie in a later copy of a run of at least `least` words.
+    """Return the words (document, position) that are in a later copy of a run of at least `least` words.
 
     `order` lists the documents, the best first. The first `copies` places of a window are kept; a place that overlaps a
     kept one of the same window is no copy. With `everywhere`, all places of a window with a copy are cut.

@@ -1,4 +1,4 @@
-"""Choose the blocks of bits of a Hamming join, so that few pairs collide that are not within the distance.
+"""Choose the blocks of bits of a Hamming join, so that few pairs beyond the distance collide.
 
 The choice depends on the data. A bit in which all codes agree is in no block; a block gets more bits where they are
 nearly always zero. No choice misses a pair: only the time differs.

@@ -22,7 +22,7 @@ from twinset.options.index import ExportOptions
 def command(index: str, file: str, quiet: bool, as_json: bool, **values: Any) -> None:
     """Write all documents of an index to a Parquet file.
 
-    The file has ids, texts (or what is stored instead) and sketches, in the order of adding. Any program that reads
+    The file has ids, texts (or the content stored instead) and sketches, in insertion order. Any program that reads
     Parquet can read it, and import makes an equal index from it, even in another back end. The file contains the seed
     of the index: anyone who knows it can craft documents that all fall into one bucket.
     """

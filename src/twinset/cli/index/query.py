@@ -55,7 +55,7 @@ def command(
     {sources}
 
     The answers are all documents that reach the threshold of the index, or are within its distance; with -k, the K most
-    similar documents; with --contained, those that hold most of the query or are held by it. The best come first. With
+    similar documents; with --contained, those that contain the query or are contained in it. The best come first. With
     --passages, the answers are the passages that documents share with the query, and their places.
 
     Without -o the answers are printed as a table on a terminal, and as CSV otherwise; with --json they are part of the
@@ -226,8 +226,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
         show.say(_too_short(summary), err=True)
         short = 0
     elif not summary["found"] and "contained" in summary:
-        share = f"{summary['contained']:g} of the {'query' if summary['queries'] == 1 else 'queries'}"
-        click.echo(f"no document holds {share}, and none is held so far; a lower --contained finds more", err=True)
+        share = f"a containment of {summary['contained']:g} or more"
+        click.echo(f"no document with {share}; a lower --contained finds more", err=True)
     elif not summary["found"] and "crowd" in summary:
         words = show.count(summary["least"], "word")
         click.echo(f"no document shares a passage of {words} or more", err=True)

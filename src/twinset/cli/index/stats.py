@@ -20,7 +20,7 @@ _FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squ
 
 @click.command("stats", cls=flags.Command, short_help="Show the contents and the size of an index.")
 @click.argument("index", metavar="INDEX")
-@click.option("--ids", is_flag=True, cls=flags.Flag, group="Index", help="List the ids instead, in order of adding.")
+@click.option("--ids", is_flag=True, cls=flags.Flag, group="Index", help="List the ids instead, in insertion order.")
 @flags.shown
 def command(index: str, ids: bool, as_json: bool) -> None:
     """Show the number of documents, the size and the options of an index; with --ids, the id of each document."""

@@ -16,7 +16,7 @@ WRONG = 1
 @click.argument("index", metavar="INDEX")
 @flags.watched
 def command(index: str, quiet: bool, as_json: bool) -> None:
-    """Check an index, and print every problem on a line.
+    """Check an index, and print one line per problem.
 
     All pages, documents, sketches and bands are read; nothing is changed. The exit code is 0 without problems, and 1
     with problems.

@@ -35,13 +35,13 @@ def command(sources: Sequence[str], options: CurveOptions, plot: str | None, as_
     click.echo()
     for line in curves.drawn([chosen], width, chosen.threshold, "containment"):
         click.echo(line)
-    text = "Shingles under which a large document is filed, drawn from its rarest ones: the more it may draw from, the "
-    click.echo("\n" + curves.wrapped(text + "fewer suffice, but the more common they are.", width))
+    text = "Number of shingles under which a large document is filed, drawn from its rarest ones. Drawn from a larger "
+    click.echo("\n" + curves.wrapped(text + "share, fewer are enough, but they are more common.", width))
     for rarest in _RAREST:
         draws = chosen.draws_from(rarest)
         if draws is not None:
             click.echo(f"  {draws:>4}  of the rarest {rarest:.0%}")
-    text = "▲ is the containment asked for. Every document looks up all its shingles, and every candidate is verified "
+    text = "▲ is the requested containment. Every document looks up all its shingles, and every candidate is verified "
     click.echo("\n" + curves.wrapped(text + "exactly.", width))
     if plot:
         click.echo(f"\n1 curve in {plot}")

@@ -263,9 +263,9 @@ def audit(
         first_of = next(iter(result["missed"]))
         where = missed_in or "in the summary (--json)"
         named = ", ".join(wording.quoted(str(first_of[side])) for side in ("left", "right"))
-        apart = "distance" in first_of
-        near = f"{first_of['distance']:g} apart" if apart else f"at {share(_limited(first_of, contained))}"
-        such = f"such as {named} {near}{_beyond(first_of, options, contained)}"
+        far = "distance" in first_of
+        near = f"distance {first_of['distance']:g}" if far else share(_limited(first_of, contained))
+        such = f"such as {named} at {near}{_beyond(first_of, options, contained)}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines
 
@@ -287,7 +287,7 @@ def _beyond(pair: Mapping[str, Any], options: DedupOptions | None, contained: bo
     if options is None:
         return ""
     if "distance" in pair:
-        return f", beyond the distance of {options.reach:g}" if pair["distance"] > options.reach else ""
+        return f", beyond the limit of {options.reach:g}" if pair["distance"] > options.reach else ""
     limit = "containment" if contained else "threshold"
     return f", below the {limit} of {options.threshold:g}" if _limited(pair, contained) < options.threshold else ""
 

@@ -1,4 +1,4 @@
-"""Hide passwords in what is printed."""
+"""Hide passwords in printed text."""
 
 from __future__ import annotations
 

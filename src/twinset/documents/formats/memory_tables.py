@@ -199,7 +199,7 @@ def _why_no_stream(error: str, options: ReadOptions) -> str:
 def mixed_types(column: str, options: ReadOptions) -> str:
     """Say that a column cannot be read or written, and what to do."""
     return (
-        f"the column {shown_value(column)} holds values of several types, which Arrow cannot hold; convert it, such as "
+        f"the column {shown_value(column)} has values of several types, which Arrow cannot store; convert it, such as "
         f"with astype(str), or {_give_fewer(options)}"
     )
 

@@ -1,4 +1,4 @@
-"""Read the elements of sets again from their sources, because hashes do not give names."""
+"""Read the elements of sets again from their sources, because names cannot be computed from hashes."""
 
 from __future__ import annotations
 

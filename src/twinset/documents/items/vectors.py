@@ -168,8 +168,8 @@ def _moved(
 def _too_coarse(moved: float, within: float) -> str:
     return (
         f"vectors are compared as 32-bit floats, and rounding moves this vector by {moved:.2g}, which is too much "
-        f"for the distance {within:g}; allowed: {within * _MOST_MOVED:g} at most: subtract from all vectors what they "
-        "have in common, such as their mean, or use a greater distance"
+        f"for the distance {within:g}; allowed: {within * _MOST_MOVED:g} at most: subtract a common offset, such as "
+        "the mean, from all vectors, or use a greater distance"
     )
 
 

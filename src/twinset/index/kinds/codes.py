@@ -215,7 +215,7 @@ class PictureKind(CodeKind):
     def from_values(self, values: Any) -> pa.Array:
         """Refuse values: pictures are files."""
         raise SourceError(
-            "pictures are read from files: give their folder, or a tuple of paths, in place of ids and texts"
+            "pictures are read from files: give their folder, or a tuple of paths, instead of ids and texts"
         )
 
 

@@ -1,4 +1,4 @@
-"""Answer queries for containment: which documents hold a query, and which are held by it."""
+"""Answer queries for containment: which documents contain a query, and which are contained in it."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class ContainmentSearcher(Searcher):
                     yield documents
 
     def _contained(self, inverted: _Inverted, documents: list[Document], least: float) -> Answers:
-        """Return the documents that hold enough of a query, or of which a query holds enough, with exact scores."""
+        """Return the documents that contain enough of a query, or are contained in it enough, with exact scores."""
         sets = sets_of([one.content for one in documents], self.settings)
         shared = inverted.shared(sets)
         smaller = np.minimum(sets.sizes[:, None], inverted.sizes[None, :])

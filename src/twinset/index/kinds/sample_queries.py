@@ -1,4 +1,4 @@
-"""Choose the documents that may hold a query or be held by it, by the samples of their shingles."""
+"""Choose the documents that may contain a query or be contained in it, by the samples of their shingles."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SampledQuery:
         return thinned(int(least_common(size, self.containment)), _RATE).needed(self.recall)
 
     def chances(self, shared: Int64s, sizes: Int64s) -> Shares:
-        """Return the minimum probability that documents of these sizes, with so many shared shingles, are found."""
+        """Return the minimum probability that documents of these sizes, with this many shared shingles, are found."""
         pairs, places = np.unique(np.stack([shared, sizes], axis=1), axis=0, return_inverse=True)
         return np.array([self._chance(*pair) for pair in pairs.tolist()], np.float64)[places.reshape(-1)]
 

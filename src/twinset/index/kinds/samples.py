@@ -1,10 +1,10 @@
 """Samples of shingles: an index stores some shingles of each document as keys, for queries by containment.
 
 With h a strong mix of 64 bits, the samples of a set D are those x of D with h(x) < 2^64 / 8, and the 16 x with the
-least h(x). So about an eighth of a large set is sampled, and all of a set of up to 16 shingles. If x is sampled depends
-on x alone in a large set: a shingle that two large sets share is sampled in both or in none.
+least h(x). So about an eighth of a large set is sampled, and all of a set of up to 16 shingles. In a large set, x alone
+decides whether it is sampled: a shingle that two large sets share is sampled in both or in none.
 
-The key of x in the table `samples` is the upper half of a second mix of x, which tells nothing of h(x).
+The key of x in the table `samples` is the upper half of a second mix of x, which reveals nothing about h(x).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from twinset.schema import Hashes, Places
 from twinset.system.arrays import offsets_of
 
 RATE = 8
-"""One of so many shingles is sampled."""
+"""One in this many shingles is sampled."""
 LEAST = 16
-"""Minimum number of samples of a set that has as many shingles."""
+"""Minimum number of samples of a set that has that many shingles."""
 _LIMIT = np.uint64(2**64 // RATE)
 
 
 def sampled(sets: Sets) -> tuple[Places, npt.NDArray[np.int32]]:
     """Return the keys of the samples of sets: those of set i are keys[offsets[i]:offsets[i+1]].
 
-    Two samples of a set rarely have the same key, which is then there twice.
+    Two samples of a set rarely have the same key; it is then returned twice.
 
     Examples
     --------

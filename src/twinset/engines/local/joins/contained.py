@@ -1,4 +1,4 @@
-"""Join of sets by containment: the smaller of a pair is held by the larger, at least the share asked for."""
+"""Join of sets by containment: the larger of a pair contains at least the requested share of the smaller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of passages: from words to code points of the texts as they came."""
+"""Convert the places of passages from words to code points of the original texts."""
 
 from __future__ import annotations
 

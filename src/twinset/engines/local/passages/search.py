@@ -1,4 +1,4 @@
-"""Find pairs of places with equal anchors, and tie crowded windows to their first appearance."""
+"""Find pairs of places with equal anchors, and link crowded windows to their first occurrence."""
 
 from __future__ import annotations
 

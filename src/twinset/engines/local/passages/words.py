@@ -1,4 +1,4 @@
-"""The words of documents, by number, and their places in the texts as they came."""
+"""The words of documents, by number, and their places in the original texts."""
 
 import re
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def block_words(block: Block, options: PassageWork, part: int, wanted: Flags | N
 
 
 def _normal_mark(options: PassageWork) -> bytes:
-    """Return the mark as it stands in normalised texts."""
+    """Return the mark as it appears in normalised texts."""
     if not options.mark:
         return b""
     ready = normalize(pa.array([options.mark]), lowercase=options.lowercase, nfc=options.nfc)
@@ -163,7 +163,7 @@ class WordSpans:
 
 
 def place_spans(block: Block, options: PassageWork, spans: WordSpans) -> tuple[Places, Places]:
-    """Return the code points of the texts as they came at which spans of words start and end."""
+    """Return the code points of the original texts at which spans of words start and end."""
     wanted = np.zeros(block.rows, np.bool_)
     wanted[spans.rows] = True
     ready = normalize(block.texts, lowercase=options.lowercase, nfc=options.nfc, wanted=wanted)

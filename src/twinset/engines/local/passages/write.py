@@ -53,7 +53,7 @@ def with_holders(rows: Joined, documents: Numbers, n_documents: int) -> FoundPas
 def write_passages(
     run: LocalPassageRun, corpus: Corpus, candidates: PassageCandidates, passages: FoundPassages
 ) -> Output:
-    """Write the tables to a folder, and the passages to the one file that was asked for; or return the tables."""
+    """Write the tables to a folder, and the passages to the requested file; or return the tables."""
     since = time.perf_counter()
     run.progress.stage("writing", len(passages.rows), "passages")
     draft = run.room_for_output("out")
@@ -107,7 +107,7 @@ def _write_rows(run: LocalPassageRun, corpus: Corpus, passages: FoundPassages, p
 
 
 def _write_copied(corpus: Corpus, found: Any, path: Path) -> None:
-    """Write how much of each readable document stands elsewhere."""
+    """Write the copied share of each readable document."""
     numbers = np.flatnonzero((corpus.status == READ) | (corpus.status == EMPTY)).astype(np.uint32)
     with TableFile(path, COPIED) as file:
         for start in range(0, len(numbers), batch_sizes.TABLE_ROWS):
@@ -144,7 +144,7 @@ def _write_boilerplate(run: SearchedJob, corpus: Corpus, candidates: PassageCand
 
 
 def read_texts(run: SearchedJob, corpus: Corpus, documents: Numbers) -> dict[int, str]:
-    """Read the texts of some documents as they came; bytes that are not UTF-8 are replaced."""
+    """Read the original texts of some documents; bytes that are not UTF-8 are replaced."""
     wanted = np.zeros(corpus.documents, np.bool_)
     wanted[documents] = True
     texts: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Write documents without what was cut, in the format of the input, and the cuts with their reasons."""
+"""Write the trimmed documents in the format of the input, and the cuts with their reasons."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class TrimmedTexts:
 
 
 def without_spans(text: str, holes: Sequence[Sequence[int]], mark: str) -> str:
-    """Return a text without some spans; a mark stands between two pieces that are left.
+    """Return a text without some spans; a mark separates the pieces that remain.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def without_units(text: str, holes: Sequence[Sequence[int]], paragraphs: bool) -
 
 
 def _as_text(value: Any) -> str:
-    """Return the text of an Arrow value as it came; bytes that are not UTF-8 are replaced."""
+    """Return the original text of an Arrow value; bytes that are not UTF-8 are replaced."""
     found = value.as_py()
     return found.decode("utf-8", "replace") if isinstance(found, bytes) else found or ""
 

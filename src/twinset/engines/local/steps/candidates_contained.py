@@ -1,4 +1,4 @@
-"""The second stage of a search for containment: file each set under a few of its shingles, and look up all others.
+"""The second stage of a search for containment: file each set under a few shingles, and look up those of all others.
 
 The first of three readings counts how many distinct contents have each shingle. The second chooses the shingles under
 which each content is filed, and measures the sets. In the third every content looks up all its shingles; with more keys

@@ -141,7 +141,7 @@ def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> di
 
 
 def _count_short(run: LocalRun, tables: ResultTables) -> dict[str, Any]:
-    """Count the documents that a run by containment has left alone, because they have too few shingles."""
+    """Count the documents that a run by containment kept because they have too few shingles."""
     if tables.set_sizes is None or not isinstance(run.options, DedupOptions):
         return {}
     own = tables.corpus.status[: tables.corpus.own] == READ
