@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.corpus import families_path, make_recipe, write_corpus, write_sample
+from benchmarks.corpus import MEAN_WORDS, SEED, families_path, make_recipe, write_corpus, write_sample
 from benchmarks.measure import Setting, say
 from benchmarks.templates import write_filled_forms, write_identical
 
@@ -44,10 +44,39 @@ def headed(setting: Setting, documents: int, words: int) -> Path:
     def write(path: Path) -> None:
         table = pq.read_table(generated(setting, documents, copies=0))
         header = " ".join(pq.read_table(generated(setting, 100, copies=0))["text"][0].as_py().split()[:words])
-        texts = pc.binary_join_element_wise(header, table["text"], ".\n\n")
-        pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", texts), path)
+        _put_before(table, header, path)
 
     return written_once(setting.work / f"headed-{documents}.parquet", write)
+
+
+def lengthened(setting: Setting, documents: int, words: int) -> Path:
+    """The same unrelated documents, each beginning with as many words of its own."""
+
+    def write(path: Path) -> None:
+        table = pq.read_table(generated(setting, documents, copies=0))
+        others = pq.ParquetFile(_others(setting, documents * words))
+        headers: list[str] = []
+        rest: list[str] = []
+        for batch in others.iter_batches(1_000, columns=["text"]):
+            rest += [word for text in batch["text"].to_pylist() for word in text.split()]
+            whole = len(rest) // words * words
+            headers += [" ".join(rest[at : at + words]) for at in range(0, whole, words)]
+            rest = rest[whole:]
+        _put_before(table, pa.array(headers[:documents]), path)
+
+    return written_once(setting.work / f"lengthened-{documents}.parquet", write)
+
+
+def _others(setting: Setting, words: int) -> Path:
+    """Unrelated documents that are in no other corpus, with at least so many words in all."""
+    documents = words * 5 // (MEAN_WORDS * 4) + 100
+    target = setting.work / f"others-{documents}.parquet"
+    return written_once(target, lambda path: write_corpus(path, make_recipe(documents, 0.0, seed=SEED + 1)))
+
+
+def _put_before(table: pa.Table, headers: str | pa.Array, path: Path) -> None:
+    texts = pc.binary_join_element_wise(headers, table["text"].combine_chunks(), ".\n\n")
+    pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", texts), path)
 
 
 def questions(setting: Setting, corpus: Path, count: int, words: int) -> Path:

@@ -1,7 +1,10 @@
 """One step of an index's life, measured in a process of its own; prints one JSON line.
 
-add HOME SOURCE STORE     an index is made and the source is added to it, portion by portion
-query HOME SOURCE         texts of the source are asked for, one by one and all together
+add HOME SOURCE STORE [FEATURE]   an index is made and the source is added to it, portion by portion
+query HOME SOURCE                 texts of the source are asked for, one by one and all together
+ask HOME SOURCE FEATURE COUNT     long texts that stand in the source are asked for, one by one
+
+A feature is `plain`, or what the index stores for other questions than similarity: `contained` or `passages`.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +23,12 @@ import twinset
 
 SEED = 1
 ALONE, TOGETHER, WARM = 4_000, 10_000, 2_000
+QUERY_WORDS, PASSAGE_WORDS, SHARE, WARM_ASKED = 1_000, 30, 0.8, 50
+FEATURES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "contained": {"contained": True},
+    "passages": {"passages": PASSAGE_WORDS},
+}
 
 
 class Clock:
@@ -47,9 +58,9 @@ class Clock:
         return (inside[-1][0] - inside[0][0]) / (inside[-1][1] - inside[0][1])
 
 
-def add(home: str, source: str, store: str) -> dict[str, Any]:
-    clock = Clock()
-    with twinset.Index.create(home, threshold=0.8, recall=0.99, store=store, seed=SEED) as index:
+def add(home: str, source: str, store: str, feature: str = "plain") -> dict[str, Any]:
+    clock, more = Clock(), FEATURES[feature]
+    with twinset.Index.create(home, threshold=0.8, recall=0.99, store=store, seed=SEED, **more) as index:
         changed = index.add(source, progress=clock)
         facts = index.stats()
     return {
@@ -62,12 +73,18 @@ def add(home: str, source: str, store: str) -> dict[str, Any]:
     }
 
 
-def query(home: str, source: str) -> dict[str, Any]:
+def some_texts(source: str) -> list[str]:
+    """The texts of two row groups, in random order."""
     rng = np.random.default_rng(SEED)
     with pq.ParquetFile(source) as file:
         groups = rng.choice(file.num_row_groups, min(2, file.num_row_groups), replace=False)
-        texts = file.read_row_groups(groups.tolist(), columns=["text"])["text"].to_pylist()
+        texts: list[str] = file.read_row_groups(groups.tolist(), columns=["text"])["text"].to_pylist()
     rng.shuffle(texts)
+    return texts
+
+
+def query(home: str, source: str) -> dict[str, Any]:
+    texts = some_texts(source)
     chosen = texts[: ALONE + WARM]
     with twinset.Index.open(home, read_only=True) as index:
         for text in chosen[:WARM]:
@@ -92,6 +109,41 @@ def query(home: str, source: str) -> dict[str, Any]:
     }
 
 
+def ask(home: str, source: str, feature: str, count: str) -> dict[str, Any]:
+    chosen = long_queries(some_texts(source), int(count) + WARM_ASKED)
+    times, answers = [], []
+    with twinset.Index.open(home, read_only=True) as opened:
+        index: Any = opened
+        find = index.passages if feature == "passages" else partial(index.query, contained=SHARE)
+        for text in chosen:
+            since = time.perf_counter()
+            found = find(text)
+            times.append(time.perf_counter() - since)
+            answers.append(found.num_rows)
+    times, answers = times[WARM_ASKED:], answers[WARM_ASKED:]
+    return {
+        "queries": len(times),
+        "answers": sum(answers) / len(times),
+        "answered": sum(rows > 0 for rows in answers),
+        "p50": float(np.percentile(times, 50)),
+        "p99": float(np.percentile(times, 99)),
+    }
+
+
+def long_queries(texts: list[str], count: int) -> list[str]:
+    """Texts of 1,000 words: every second one a part of one text, the others several texts in a row."""
+    words = [text.split() for text in texts]
+    long = [one[(len(one) - QUERY_WORDS) // 2 :][:QUERY_WORDS] for one in words if len(one) >= QUERY_WORDS]
+    short = iter(one for one in words if len(one) < QUERY_WORDS)
+    rows = []
+    for number in range(count):
+        row = long[number // 2 % len(long)] if number % 2 == 0 else []
+        while len(row) < QUERY_WORDS:
+            row = [*row, *next(short)]
+        rows.append(" ".join(row[:QUERY_WORDS]))
+    return rows
+
+
 def peak() -> int:
     """The most memory that this program has held: what getrusage says counts the one that started it, too."""
     with open("/proc/self/status", encoding="ascii") as file:
@@ -100,7 +152,8 @@ def peak() -> int:
 
 def main() -> None:
     step, *words = sys.argv[1:]
-    found = {"add": add, "query": query}[step](*words)
+    steps: dict[str, Callable[..., dict[str, Any]]] = {"add": add, "query": query, "ask": ask}
+    found = steps[step](*words)
     found["peak"] = peak()
     print(json.dumps(found))
 

@@ -3,11 +3,13 @@
 `python -m benchmarks.plagiarism FOLDER` measures and prints; with `--write` the figures go to
 results/plagiarism.json, the table to docs/clough-stevenson.md and its picture to docs/figures.
 
-A score is the containment of an answer in a source, exact, by `twinset.compare`. A rule is one cut of the scores for
-two classes, three cuts for four: at least so much is a near copy, at least so much a light revision, and so on. The
-best cuts are those with most answers of the training part right, each in the middle between two neighbouring scores.
+A score is the containment of an answer in a source, exact, as the containment search reports it:
+`twinset.find_pairs(answers, against=sources, contained=…)`. A rule is one cut of the scores for two classes, three cuts
+for four: at least so much is a near copy, at least so much a light revision, and so on. The best cuts are those with
+most answers of the training part right, each in the middle between two neighbouring scores.
 
-An answer is linked to a source by `twinset.find_passages` if they share a run of at least so many words.
+An answer is linked to a source by the containment search if the source holds at least that share of it, and by
+`twinset.find_passages` if they share a run of at least so many words.
 """
 
 from __future__ import annotations
@@ -31,11 +33,15 @@ FIGURES = HERE / "results" / "plagiarism.json"
 PAGE = HERE.parent / "docs" / "clough-stevenson.md"
 PICTURE = PAGE.parent / "figures" / "containment"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+BEGIN_SEARCH, END_SEARCH = "<!-- search -->", "<!-- /search -->"
 BEGIN_PASSAGES, END_PASSAGES = "<!-- passages -->", "<!-- /passages -->"
 LEAST = (5, 8, 12, 20)  # words of a run
 LEVELS = ("non", "heavy", "light", "cut")  # by how much of the answer is copied
 SHINGLES = ("word:1", "word:2", "word:3", "word:4", "word:5", "char:5", "char:7", "char:9", "char:12")
 PRINTED = ("word:3", "char:9")  # named before looking: the usual ones for short texts
+SEARCHED = "char:9"
+SHARES = ("0.1", "0.167", "0.3", "0.5")  # of an answer; the second is the best cut of two classes
+LOWEST = 1e-6  # less than one shingle of any answer
 GOAL = 0.95
 
 
@@ -76,11 +82,22 @@ def read(folder: Path) -> tuple[list[Answer], dict[str, str]]:
 
 
 def containments(answers: Sequence[Answer], sources: dict[str, str], shingle: str) -> list[dict[str, float]]:
-    """For each answer the share of its shingles that is in each source."""
-    return [
-        {task: twinset.compare(answer.text, text, shingle=shingle).left_in_right for task, text in sources.items()}
-        for answer in answers
-    ]
+    """For each answer the share of its shingles that is in each source.
+
+    The search has so low a limit that a source which it does not report has no shingle of the answer.
+    """
+    found = found_shares(answers, sources, shingle, LOWEST, exact=True)
+    return [{task: found.get((answer.file, task), 0.0) for task in sources} for answer in answers]
+
+
+def found_shares(
+    answers: Sequence[Answer], sources: dict[str, str], shingle: str, least: float, **options: Any
+) -> dict[tuple[str, str], float]:
+    """Answers and the sources that hold at least the share `least` of them, with this share."""
+    texts = {answer.file: answer.text for answer in answers}
+    found = twinset.find_pairs(texts, against=sources, contained=least, shingle=shingle, **options).pairs
+    columns = (found[name].to_pylist() for name in ("left", "right", "left_in_right"))
+    return {(file, task): share for file, task, share in zip(*columns, strict=True) if share >= least}
 
 
 def best_cuts(examples: Sequence[Example], classes: int) -> list[float]:
@@ -170,10 +187,25 @@ def study(folder: Path) -> dict[str, Any]:
     result["scores"] = {
         name: sorted(one.score for one in confusion if one.label == level) for level, name in enumerate(LEVELS)
     }
+    result["search"] = {least: held(answers, sources, float(least), scores[SEARCHED]) for least in SHARES}
     result["passages"] = {str(least): linked(answers, sources, least) for least in LEAST}
     verdicts = Counter((answer.level, one) for answer, one in zip(answers, said, strict=True))
     result["confusion"] = [[verdicts[true, given] for given in range(4)] for true in range(4)]
     return result
+
+
+def held(
+    answers: Sequence[Answer], sources: dict[str, str], least: float, exact: Sequence[dict[str, float]]
+) -> dict[str, Any]:
+    """For each category: answers of which the source of their task holds enough, and any source.
+
+    The search is the usual one, with its usual recall. `differ` lists answers and sources that it misses, or reports
+    although the exact share is less.
+    """
+    links = set(found_shares(answers, sources, SEARCHED, least))
+    shares = zip(answers, exact, strict=True)
+    right = {(answer.file, task) for answer, row in shares for task, share in row.items() if share >= least}
+    return {"differ": sorted(map(list, links ^ right)), **_linked(answers, links)}
 
 
 def linked(answers: Sequence[Answer], sources: dict[str, str], least: int) -> dict[str, Any]:
@@ -185,16 +217,23 @@ def linked(answers: Sequence[Answer], sources: dict[str, str], least: int) -> di
     found = twinset.find_passages(texts, against=sources, least=least).passages
     links = set(zip(found["left"].to_pylist(), found["right"].to_pylist(), strict=True))
     words = {task: tokens(normalize(text)) for task, text in sources.items()}
-    result: dict[str, Any] = {"differ": []}
-    for level, name in enumerate(LEVELS):
-        chosen = [answer for answer in answers if answer.level == level]
-        own = sum((answer.file, answer.task) in links for answer in chosen)
-        result[name] = {"own": own, "any": len({answer.file for answer in chosen} & {left for left, _ in links})}
+    result: dict[str, Any] = {"differ": [], **_linked(answers, links)}
     for answer in answers:
         mine = tokens(normalize(answer.text))
         for task, theirs in words.items():
             if bool(maximal_runs(mine, theirs, least)) != ((answer.file, task) in links):
                 result["differ"].append([answer.file, task])
+    return result
+
+
+def _linked(answers: Sequence[Answer], links: set[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """For each category the answers that are linked to the source of their task, and to any source."""
+    anywhere = {file for file, _ in links}
+    result = {}
+    for level, name in enumerate(LEVELS):
+        chosen = [answer for answer in answers if answer.level == level]
+        own = sum((answer.file, answer.task) in links for answer in chosen)
+        result[name] = {"own": own, "any": sum(answer.file in anywhere for answer in chosen)}
     return result
 
 
@@ -244,7 +283,10 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
         figure = f"{ranked['first']} of {ranked['copied']}"
         met = ranked["first"] >= GOAL * ranked["copied"]
         lines.append((f"own source is first of five by {shingle}", f"≥ {GOAL:.0%} of copied answers", figure, met))
-    if "passages" in result:  # figures of an earlier version have none
+    if "search" in result:  # figures of an earlier version have none
+        wrong = sum(len(one["differ"]) for one in result["search"].values())
+        lines.append(("answers that an article holds are found by --contained", "all", f"{wrong} differ", not wrong))
+    if "passages" in result:
         wrong = len(result["passages"]["8"]["differ"])
         what = "answers with a run of 8 words of a source are linked to it"
         lines.append((what, "all", f"{wrong} differ", not wrong))
@@ -282,16 +324,24 @@ def section(result: dict[str, Any]) -> str:
     return f"\n{table(result)}\n\n{heading}\n\n{confusion_table(result)}\n"
 
 
+def search_section(result: dict[str, Any]) -> str:
+    """Return the text between the marks of the part on the search."""
+    return _links_table("--contained", result["search"], result["answers"])
+
+
 def passages_section(result: dict[str, Any]) -> str:
     """Return the text between the marks of the part on passages."""
-    counts = result["answers"]
+    return _links_table("--least", result["passages"], result["answers"])
+
+
+def _links_table(option: str, links: dict[str, Any], counts: dict[str, int]) -> str:
     copied = [name for name in reversed(LEVELS) if name != "non"]
     head = "".join(f" {name} |" for name in copied)
     lines = [
-        f"| `--least` |{head} copied | non | non, to any article |",
+        f"| `{option}` |{head} copied | non | non, to any article |",
         "|---:|" + "---:|" * (len(copied) + 3),
     ]
-    for least, one in result["passages"].items():
+    for least, one in links.items():
         cells = [f"{one[name]['own']} of {counts[name]}" for name in copied]
         linked_copies, copies = sum(one[name]["own"] for name in copied), sum(counts[name] for name in copied)
         share = f"{linked_copies} of {copies} ({linked_copies / copies:.0%})"
@@ -342,6 +392,7 @@ def main() -> None:
     arguments = parser.parse_args()
     result = study(arguments.folder)
     print(section(result))
+    print(search_section(result))
     print(passages_section(result))
     for shingle in PRINTED:
         one = result["shingles"][shingle]
@@ -352,6 +403,7 @@ def main() -> None:
         page = PAGE.read_text("utf-8")
         for begin, end, text in (
             (BEGIN, END, section(result)),
+            (BEGIN_SEARCH, END_SEARCH, search_section(result)),
             (BEGIN_PASSAGES, END_PASSAGES, passages_section(result)),
         ):
             head, rest = page.split(begin)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twinset
 from benchmarks import plagiarism
 from benchmarks.measure import BenchmarkError
 from benchmarks.plagiarism import Example
@@ -26,15 +27,18 @@ def measured() -> dict[str, Any]:
 
 def test_the_tables_of_the_page_are_what_was_measured() -> None:
     page = plagiarism.PAGE.read_text("utf-8")
-    written = page.split(plagiarism.BEGIN)[1].split(plagiarism.END)[0]
-    assert written.strip() == plagiarism.section(measured()).strip()
-    written = page.split(plagiarism.BEGIN_PASSAGES)[1].split(plagiarism.END_PASSAGES)[0]
-    assert written.strip() == plagiarism.passages_section(measured()).strip()
+    for begin, end, section in (
+        (plagiarism.BEGIN, plagiarism.END, plagiarism.section),
+        (plagiarism.BEGIN_SEARCH, plagiarism.END_SEARCH, plagiarism.search_section),
+        (plagiarism.BEGIN_PASSAGES, plagiarism.END_PASSAGES, plagiarism.passages_section),
+    ):
+        written = page.split(begin)[1].split(end)[0]
+        assert written.strip() == section(measured()).strip()
 
 
 def test_the_goal_is_reached() -> None:
     goals = plagiarism.goals(measured())
-    assert len(goals) == 3
+    assert len(goals) == 4
     assert all(met for *_, met in goals)
 
 
@@ -93,6 +97,27 @@ def test_a_small_corpus_by_hand(folder: Path) -> None:
     assert one["two"]["cuts"] == [10 / 60]
     assert one["four"]["cuts"] == pytest.approx([1 / 6, 1 / 2, 5 / 6])
     assert [one["four"][name] for name in ("on itself", "answer", "task")] == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("shingle", ["word:1", "word:3", "char:9"])
+def test_the_search_gives_the_containments_of_every_two(folder: Path, shingle: str) -> None:
+    answers, sources = plagiarism.read(folder)
+    assert plagiarism.containments(answers, sources, shingle) == [
+        {task: twinset.compare(answer.text, text, shingle=shingle).left_in_right for task, text in sources.items()}
+        for answer in answers
+    ]
+
+
+def test_answers_are_linked_by_the_share_that_a_source_holds(folder: Path) -> None:
+    answers, sources = plagiarism.read(folder)
+    exact = plagiarism.containments(answers, sources, plagiarism.SEARCHED)
+    linked, none = {"own": 2, "any": 2}, {"own": 0, "any": 0}
+    assert plagiarism.held(answers, sources, 0.5, exact) == {
+        "differ": [], "non": none, "heavy": none, "light": linked, "cut": linked
+    }  # fmt: skip
+    nothing = [dict.fromkeys(sources, 0.0) for _ in answers]
+    differ = plagiarism.held(answers, sources, 0.5, nothing)["differ"]
+    assert differ == sorted([answer.file, answer.task] for answer in answers if answer.level >= 2)
 
 
 def test_answers_are_linked_by_the_words_that_they_share(folder: Path) -> None:
