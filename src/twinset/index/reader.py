@@ -249,10 +249,14 @@ class IndexReader:
         >>> found["right"], found["words"], found["left_start"], found["left_end"]
         ('hamlet', 8, 6, 33)
         """
-        if self._kind.is_single(what):
+        kind = self._kind
+        if kind.is_single(what):
+            searcher = kind.passage_searcher(self._backend, PassageQueryOptions.of(least=least, crowd=crowd))
             if options:
                 raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single text")
-            what = {"query": what}
+            queries = searcher.prepared(kind.from_values([what]))
+            with self._mutex, self._backend.snapshot():
+                return searcher.answer(["query"], queries)
         tables = self.each_passages(what, least=least, crowd=crowd, **options)
         return pa.concat_tables([PASSAGES.empty_table(), *tables])
 
