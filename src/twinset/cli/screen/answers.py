@@ -105,7 +105,9 @@ def print_passages(file: Path, summary: dict[str, Any]) -> None:
 
     console = show.console()
     names = ("left", "right") if summary["queries"] > 1 else ("right",)
-    numbers = ("words", "left_start", "right_start", "documents")
+    numbers: tuple[str, ...] = ("words", "left_start", "right_start", "documents")
+    while len(numbers) > 1 and _room(console.width, len(names), numbers) < _LEAST_ID // 2:
+        numbers = numbers[:-1]
     width = max(4, _room(console.width, len(names), numbers))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for name in names:
