@@ -132,16 +132,21 @@ def ask(home: str, source: str, feature: str, count: str) -> dict[str, Any]:
 
 def long_queries(texts: list[str], count: int) -> list[str]:
     """Texts of 1,000 words: every second one a part of one text, the others several texts in a row."""
-    words = [text.split() for text in texts]
-    long = [one[(len(one) - QUERY_WORDS) // 2 :][:QUERY_WORDS] for one in words if len(one) >= QUERY_WORDS]
-    short = iter(one for one in words if len(one) < QUERY_WORDS)
-    rows = []
-    for number in range(count):
-        row = long[number // 2 % len(long)] if number % 2 == 0 else []
-        while len(row) < QUERY_WORDS:
-            row = [*row, *next(short)]
-        rows.append(" ".join(row[:QUERY_WORDS]))
-    return rows
+    wanted = (count + 1) // 2
+    long: list[str] = []
+    several: list[str] = []
+    row: list[str] = []
+    for text in texts:
+        words = text.split()
+        if len(words) >= QUERY_WORDS and len(long) < wanted:
+            middle = (len(words) - QUERY_WORDS) // 2
+            long.append(" ".join(words[middle : middle + QUERY_WORDS]))
+        elif len(words) < QUERY_WORDS and len(several) < wanted:
+            row += words
+            if len(row) >= QUERY_WORDS:
+                several.append(" ".join(row[:QUERY_WORDS]))
+                row = []
+    return [text for both in zip(long, several, strict=False) for text in both][:count]
 
 
 def peak() -> int:
