@@ -260,3 +260,17 @@ def test_what_is_wrong_with_a_report(run: Run, out: Path, words: list[str], told
     assert done.returncode == 2
     assert told in done.stderr
     assert not (out.parent / "report.html").exists()
+
+
+def test_what_a_kept_document_holds_is_the_reason(run: Run, tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(60)]
+    texts = {"all": words, "part": words[:20], "other part": [*words[30:48], "x"]}
+    source = tmp_path / "in.jsonl"
+    source.write_text(
+        "".join(json.dumps({"id": id, "text": " ".join(some)}) + "\n" for id, some in texts.items()), encoding="utf-8"
+    )
+    out = str(tmp_path / "out")
+    assert run("dedup", str(source), "--contained", "0.9", "--shingle", "word:1", "-o", out, "--quiet").returncode == 0
+    shown = run("explain", out, "part").stdout
+    assert shown.startswith("part was removed: 1.0000 of its shingles are in all, which is kept\n")
+    assert "\n  0.9473  other part\n" in shown

@@ -84,6 +84,8 @@ def answered(index: twinset.Index, store: str) -> list[Any]:
         len(index), list(index), index.query(TEXTS).to_pydict(), index.query(TEXTS, k=4).to_pydict(),
         [index.similar_to(id).to_pydict() for id in list(TEXTS)[:20]], index.verify(), "d1" in index,
     ]  # fmt: skip
+    if store != "none":
+        found.append(index.query(TEXTS, contained=0.6).to_pydict())
     return [*found, index.texts(list(TEXTS))] if store == "text" else found
 
 

@@ -240,6 +240,20 @@ def test_recut_against_another_source(tmp_path: Path) -> None:
     assert all(value >= 0.9 for value in fresh.removed["in_kept"].to_pylist())
 
 
+def test_recut_to_a_number_of_rows_against_another_source() -> None:
+    """Pairs of which only the share of the other source's document is large enough are no limits to choose from."""
+    words = [f"w{number}" for number in range(20)]
+    own = {"held": " ".join([*words, *"abcde"]), "alone": "one two three four five six"}
+    parts = {"part": " ".join(words), "small part": " ".join(words[:5])}
+    done = twinset.dedup(own, against=[parts], contained=0.7, shingle="word:1")
+    assert done.removed["id"].to_pylist() == ["held"]
+    assert done.recut(rows=1).removed.equals(done.removed)
+    assert done.recut(rows=1).summary["options"]["contained"] == 0.7
+    assert len(done.recut(rows=2).removed) == 0
+    with pytest.raises(twinset.OptionError, match=r"rows is 0, but thresholds from 0.7 to 1 leave 1 to 2"):
+        done.recut(rows=0)
+
+
 def test_the_most_similar_are_those_that_hold_most() -> None:
     texts = {
         "a": "one two three four five six seven eight nine ten",

@@ -53,3 +53,5 @@ class Ledger:
             first = index.query(text)
             assert first.column("similarity")[0].as_py() == 1.0
             assert id in first.column("id").to_pylist()
+            if index.settings.options.contained:
+                assert id in index.query(text, contained=1.0).column("id").to_pylist()

@@ -103,7 +103,7 @@ def _explain_result(arguments: tuple[str, ...], given: dict[str, Any], options: 
     if as_json:
         show.as_json(account.to_dict(_context(options)))
         return
-    _print_account(account)
+    _print_account(account, contained=result.recorded.options.measure == "containment")
     if account.explanation is not None and account.other is not None:
         click.echo()
         gone = account.state in ("removed", "flagged")
@@ -161,8 +161,10 @@ def _context(options: ExplainOptions) -> int | None:
     return None if options.full else options.context
 
 
-def _scored(row: dict[str, Any]) -> str:
-    """Write the similarity or the distance of a row."""
+def _scored(row: dict[str, Any], *, contained: bool = False) -> str:
+    """Write the similarity or the distance of a row; with `contained`, the share of a removed document."""
+    if contained:
+        return show.share(row["in_kept"])
     return f"distance {row['distance']:g}" if "distance" in row else show.share(row["similarity"])
 
 
@@ -178,15 +180,17 @@ def _print_pair(result: DedupResult, one: str, other: str) -> None:
         click.echo(f"{names} are not a pair of that run; pairs.parquet has the scores of all pairs")
 
 
-def _print_account(account: Account) -> None:
-    """Print whether the document was kept or removed, and its cluster."""
+def _print_account(account: Account, *, contained: bool) -> None:
+    """Print whether the document was kept or removed, and its cluster; `contained` says that others hold it."""
     name = show.named(account.id)
     members = account.members
     if account.state in ("removed", "flagged"):
         why = members.filter([one == account.id for one in members["id"].to_pylist()]).to_pylist()[0]
         kept = show.named(str(account.cluster))
-        near = f"at {_scored(why)} from" if "distance" in why else f"{_scored(why)} similar to"
-        click.echo(f"{name} was {account.state}: it is {near} {kept}, which is kept")
+        near = f"it is at {_scored(why)} from" if "distance" in why else f"it is {_scored(why)} similar to"
+        if contained:
+            near = f"{_scored(why, contained=True)} of its shingles are in"
+        click.echo(f"{name} was {account.state}: {near} {kept}, which is kept")
     else:
         because = {
             "kept": "is kept",
@@ -203,7 +207,7 @@ def _print_account(account: Account) -> None:
         first = f"also {account.state} because of that document" if gone else "removed because of it"
         click.echo(f"{first}: {show.count(len(others), 'document')}")
         for row in others[:MEMBERS]:
-            click.echo(f"  {_scored(row)}  {show.named(row['id'])}")
+            click.echo(f"  {_scored(row, contained=contained)}  {show.named(row['id'])}")
         if len(others) > MEMBERS:
             click.echo(f"  … and {len(others) - MEMBERS:,} more; --json lists all")
     elif account.state == "kept":

@@ -233,13 +233,14 @@ class IndexedDedup:
         writer, count = self.writer, int(np.count_nonzero(wanted))
         self._stack.enter_context(writer.transaction())
         self.run.progress.stage("adding to the index", count, "documents")
-        added = waiting = 0
+        added = waiting = size = 0
         for numbers, new in self._entries(corpus, wanted):
             added += writer.put(new, replace=False).added
-            waiting += len(numbers)
-            if waiting >= batch_sizes.INDEX_COMMIT:  # bounds the memory for postings
+            waiting, size = waiting + len(numbers), size + new.nbytes
+            # Bounds the memory for postings: a long document has many samples.
+            if waiting >= batch_sizes.INDEX_COMMIT or size >= batch_sizes.INDEX_COMMIT_BYTES:
                 writer.write_postings()
-                waiting = 0
+                waiting = size = 0
             self.run.progress.advance(len(numbers))
         writer.write_postings()
         writer.backend.flush()  # a lack of space must show before the result is in place

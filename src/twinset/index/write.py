@@ -17,7 +17,7 @@ from twinset.errors import DamagedError, DuplicateIdError, OptionError, StateErr
 from twinset.index.backend import Backend, Int64s, SketchRows
 from twinset.index.kinds.base import STATE, Kind, kind_for, source_options
 from twinset.index.kinds.pack_text import unpack
-from twinset.index.kinds.text_entries import Entries, packed_bands
+from twinset.index.kinds.text_entries import Entries, packed_bands, runs
 from twinset.index.read_batches import Batch, DocumentBatches
 from twinset.index.settings import Settings
 from twinset.system import batch_sizes
@@ -253,14 +253,19 @@ class IndexWriter:
         kind = self.kind
         many = max(1, min(batch_sizes.INDEX_DOCUMENTS, batch_sizes.INDEX_DOCUMENT_BYTES // (4 * max(1, kind.slots))))
         for first in range(0, len(numbers), many):
-            some = numbers[first : first + many]
-            postings = {"bands": packed_bands(some, kind.keys(self._sketches(some).slots))}
-            if kind.content_tables:
-                postings |= self._content_postings(some)
-            self.backend.delete(some, postings)
+            sketches = self._sketches(numbers[first : first + many])
+            keys = kind.keys(sketches.slots)
+            # Contents are read only for the rows that follow from them.
+            most = batch_sizes.INDEX_SHINGLES if kind.content_tables else 2**62
+            for low, high in runs(sketches.shingles, most):
+                some = sketches.numbers[low:high]
+                postings = {"bands": packed_bands(some, keys[low:high])}
+                self.backend.delete(some, postings | self._content_postings(some))
 
     def _content_postings(self, numbers: Int64s) -> dict[str, Int64s]:
         """Return the rows that follow from the contents of documents, by table."""
+        if not self.kind.content_tables:
+            return {}
         documents = self.backend.documents(numbers, contents=True)
         keys = self.kind.content_keys([one.content for one in documents])
         return {table: some.postings(numbers) for table, some in keys.items()}

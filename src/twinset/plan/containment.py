@@ -8,6 +8,9 @@ from typing import Any
 
 from twinset.wording import counted, share
 
+_ROUNDING = 1e-15
+"""What a share of 1 may lose in a division."""
+
 
 @dataclass(frozen=True)
 class ContainmentPlan:
@@ -66,12 +69,10 @@ class ContainmentPlan:
         [3, 6, 21, None]
         """
         missing = (1.0 - self.threshold) / rarest
-        if self.exact or missing >= 1.0:
+        if self.exact or missing >= 1.0 - _ROUNDING:
             return None
-        draws = 1
-        while missing**draws > self.loss * (1 + 1e-9):
-            draws += 1
-        return draws
+        allowed = self.loss * (1 + 1e-9)
+        return 1 if missing <= allowed else math.ceil(math.log(allowed) / math.log(missing))
 
     @property
     def reached(self) -> float:

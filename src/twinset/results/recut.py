@@ -108,7 +108,8 @@ class Recut:
             return matches.reaching(threshold).grouped(self.corpus, self.copies, near, *settings, self.state.scratch)
 
         if self.requested.rows is not None:
-            levels = np.unique([self.options.lowest, *scored.steps.tolist(), 0.0 if self.options.by_distance else 1.0])
+            steps = scored.steps[scored.steps >= self.options.lowest]  # with one side, the other share may be less
+            levels = np.unique([self.options.lowest, *steps.tolist(), 0.0 if self.options.by_distance else 1.0])
             n_kept = lambda level: int(np.count_nonzero(grouped(level).kept))  # noqa: E731
             limit = limit_for_rows(self.requested.rows, levels, n_kept)
             # Distances are negated in `levels`.

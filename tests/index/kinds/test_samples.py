@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -18,7 +19,9 @@ from tests.index.corpora import families
 from twinset.errors import DamagedError, OptionError
 from twinset.index.kinds.samples import sampled
 from twinset.index.kinds.text_entries import sets_of
+from twinset.index.write import IndexWriter
 from twinset.pairs.sets import Sets
+from twinset.system import batch_sizes
 
 ALL = 2**64 - 1
 WEYL = 0x9E3779B97F4A7C15
@@ -167,6 +170,48 @@ def test_damage_is_named(place: Place, store: str) -> None:
         with pytest.raises(DamagedError):
             index.remove(["d1"])
         assert "d1" in index
+
+
+def test_few_contents_are_in_memory_when_many_documents_go(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = place.new()
+    with twinset.Index.create(where, contained=True, seed=5, shingle="word:2") as index:
+        index.add(TEXTS)
+        read: list[int] = []
+        documents = index._backend.documents
+
+        def counted(numbers: Any, *, contents: bool) -> Any:
+            read.append(len(numbers))
+            return documents(numbers, contents=contents)
+
+        monkeypatch.setattr(batch_sizes, "INDEX_SHINGLES", 500)
+        monkeypatch.setattr(index._backend, "documents", counted)
+        index.remove(list(TEXTS)[5:])
+        assert len(read) > 5
+        assert max(read) < len(TEXTS) // 2
+        assert rows_in(place, where) == expected(index, dict(list(TEXTS.items())[:5]))
+        assert index.verify() == []
+
+
+def test_a_dedup_writes_the_samples_of_long_documents_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [" ".join(f"word{number}x{one}" for one in range(60 + number)) for number in range(400)]
+    source = tmp_path / "texts.parquet"
+    pq.write_table(pa.table({"id": list(map(str, range(400))), "text": texts}), source, row_group_size=50)
+    waiting: list[int] = []
+    write_postings = IndexWriter.write_postings
+
+    def counted(writer: IndexWriter) -> None:
+        waiting.append(sum(len(rows) for rows in writer._postings.get("samples", [])))
+        write_postings(writer)
+
+    monkeypatch.setattr(IndexWriter, "write_postings", counted)
+    monkeypatch.setattr(batch_sizes, "INDEX_COMMIT_BYTES", 1)
+    twinset.Index.create(tmp_path / "all.twinset", contained=True, seed=5, shingle="word:2").close()
+    twinset.dedup(source, index=tmp_path / "all.twinset", batch_bytes=100_000, output=tmp_path / "out")
+    assert sum(count > 0 for count in waiting) > 1
+    with twinset.Index.open(tmp_path / "all.twinset") as index:
+        assert len(index) == len(texts)
+        assert index.verify() == []
+        assert len(index.query(texts[7][:200], contained=0.9)) == 1
 
 
 def test_options_are_checked() -> None:

@@ -22,6 +22,7 @@ ASKED: dict[str, Callable[[twinset.Index], Any]] = {
     "query": lambda index: index.query(QUERIES).to_pylist(),
     "nearest": lambda index: index.query(list(QUERIES.values()), k=3).to_pylist(),
     "similar": lambda index: [index.similar_to(id, k=5).to_pylist() for id in ("1-0", "0-3")],
+    "contained": lambda index: contained(index),
     "texts": lambda index: index.texts(list(index)) if index.settings.options.store == "text" else [],
     "stats": lambda index: {**index.stats(), "bytes": {**index.stats()["bytes"], "log": None}},
     "verify": lambda index: index.verify(),
@@ -29,6 +30,13 @@ ASKED: dict[str, Callable[[twinset.Index], Any]] = {
     "query after": lambda index: index.query(QUERIES).to_pylist(),
     "verify after": lambda index: index.verify(),
 }
+
+
+def contained(index: twinset.Index) -> Any:
+    """What holds the queries or is held by them, where contents are stored."""
+    if index.settings.options.store == "none":
+        return []
+    return index.query(QUERIES | {"part": " ".join(text_of(3, 1).split()[:25])}, contained=0.7).to_pylist()
 
 
 def answers(path: str) -> Iterator[tuple[str, Any]]:

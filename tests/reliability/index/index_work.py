@@ -25,6 +25,8 @@ from twinset.errors import TwinsetError
 
 Report = Callable[[Any], object]
 OPTIONS: dict[str, Any] = {"shingle": "word:3", "seed": 7, "threshold": 0.5}
+MORE_TABLES: dict[str, dict[str, Any]] = {"samples": {"contained": True}}
+"""Tables that an index has rows in only with an option, and the option."""
 SIZES = (1, 2, 7, 20, 20, 40, 150)
 KEPT_BATCHES = 25
 _ENDS = ("", "'; DROP TABLE documents; --", " \N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}", "\0\n", '"%s{0}\\')
@@ -99,8 +101,10 @@ def warm_up() -> None:
     """Load all that children need, so that none of them waits for it."""
     with suppress(twinset.MissingError):
         importlib.import_module("twinset.index.postgres.backend")
-    with tempfile.TemporaryDirectory() as folder, twinset.Index.create(Path(folder) / "a.twinset", **OPTIONS) as index:
+    every = {name: value for options in (OPTIONS, *MORE_TABLES.values()) for name, value in options.items()}
+    with tempfile.TemporaryDirectory() as folder, twinset.Index.create(Path(folder) / "a.twinset", **every) as index:
         index.add(["a", "b"], [text_of(1, 1), text_of(1, 2)])
+        index.query([text_of(1, 1)], contained=0.8)
         index.query([text_of(1, 1)])
         index.similar_to("a", k=1)
         index.verify()

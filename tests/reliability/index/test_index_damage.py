@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 
 import twinset
-from tests.reliability.index.index_work import OPTIONS, text_of
+from tests.reliability.index.index_work import MORE_TABLES, OPTIONS, text_of
 from tests.reliability.nursery import Nursery
 
+STORES: dict[str, dict[str, Any]] = {store: {"store": store} for store in ("text", "shingles", "none")}
+WAYS = STORES | MORE_TABLES
 PAGE = 8192
 HEAD = 100
 
 
-def made(folder: Path, store: str) -> Path:
+def made(folder: Path, options: dict[str, Any]) -> Path:
     """A folder with a small index that has pages of every kind: long texts, short ones, free pages."""
     folder.mkdir()
-    with twinset.Index.create(folder / "documents.twinset", store=store, **OPTIONS) as index:
+    with twinset.Index.create(folder / "documents.twinset", **OPTIONS, **options) as index:
         ids = {f"{family}-{member}": text_of(family, member) for family in range(16) for member in range(4)}
         index.add(list(ids), list(ids.values()))
         index.add(["long"], [" ".join(f"{number}th" for number in range(6000))])
@@ -31,9 +33,9 @@ def made(folder: Path, store: str) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["text", "shingles", "none"])
+@pytest.fixture(scope="module", params=WAYS)
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("kept") / request.param, request.param)
+    return made(tmp_path_factory.mktemp("kept") / request.param, WAYS[request.param])
 
 
 def in_turn(number: int, places: list[int], every: bool) -> list[int]:
@@ -127,6 +129,7 @@ def sweep_export(nursery: Nursery, kept: Path, folder: Path, count: int) -> None
     assert noticed > count // 4
 
 
+@pytest.mark.parametrize("kept", STORES, indirect=True)  # the others are exported as texts
 def test_an_exported_file(nursery: Nursery, kept: Path, tmp_path: Path) -> None:
     sweep_export(nursery, kept, tmp_path, 60)
 

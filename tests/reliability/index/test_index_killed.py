@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,19 +14,21 @@ import twinset
 from tests import components
 from tests.postgres_server import Server, missing
 from tests.reliability.command import run_seed
-from tests.reliability.index.index_work import OPTIONS
+from tests.reliability.index.index_work import MORE_TABLES, OPTIONS
 from tests.reliability.ledger import Ledger
 from tests.reliability.nursery import KILLED, Child, Nursery
 
 KILLS, SOAK_KILLS = 25, 1000
+KILLS_MORE, SOAK_KILLS_MORE = 6, 250  # for each table that is there with an option
 
 
 def kill_loop(
-    ledger: Ledger, kills: int, seed: int, start: Callable[[Ledger], Child], strike: Callable[[Child], None]
-) -> None:
-    """Start, strike at a random moment, audit; again and again."""
+    ledger: Ledger, kills: int, seed: int, start: Callable[[Ledger], Child], strike: Callable[[Child], None],
+    more: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Start, strike at a random moment, audit; again and again. `more` are options of the index."""
     dice = random.Random(seed)
-    twinset.Index.create(ledger.url, **OPTIONS).close()
+    twinset.Index.create(ledger.url, **OPTIONS, **(more or {})).close()
     wanted = 0
     while ledger.kills < kills:
         child = start(ledger)
@@ -54,11 +57,14 @@ def quick_postgres() -> Iterator[Server]:
         yield server
 
 
-def loop_over_clients(nursery: Nursery, url: str, kills: int, seed: int) -> None:
+def loop_over_clients(
+    nursery: Nursery, url: str, kills: int, seed: int, more: dict[str, Any] | None = None
+) -> None:  # fmt: skip
     kill_loop(
         Ledger(url), kills, seed,
         start=lambda ledger: nursery.start("ingest", url, ledger.step),
         strike=lambda child: check(child.kill() == KILLED, child.complaint()),
+        more=more,
     )  # fmt: skip
 
 
@@ -101,6 +107,11 @@ def test_a_killed_client(nursery: Nursery, index_url: str, seed: int) -> None:
     loop_over_clients(nursery, index_url, KILLS, seed)
 
 
+@pytest.mark.parametrize("table", MORE_TABLES)
+def test_a_killed_client_with_more_tables(nursery: Nursery, index_url: str, seed: int, table: str) -> None:
+    loop_over_clients(nursery, index_url, KILLS_MORE, seed, MORE_TABLES[table])
+
+
 def test_a_killed_writer_among_readers(nursery: Nursery, tmp_path: Path, seed: int) -> None:
     loop_with_readers(nursery, str(tmp_path / "documents.twinset"), KILLS, seed)
 
@@ -113,6 +124,13 @@ def test_a_killed_server(nursery: Nursery, quick_postgres: Server, seed: int) ->
 @pytest.mark.timeout(7200)
 def test_a_killed_client_for_long(nursery: Nursery, index_url: str, seed: int) -> None:
     loop_over_clients(nursery, index_url, SOAK_KILLS, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("table", MORE_TABLES)
+def test_a_killed_client_with_more_tables_for_long(nursery: Nursery, index_url: str, seed: int, table: str) -> None:
+    loop_over_clients(nursery, index_url, SOAK_KILLS_MORE, seed, MORE_TABLES[table])
 
 
 @pytest.mark.soak

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from psycopg import sql
 import twinset
 from tests import components
 from tests.postgres_server import Server
-from tests.reliability.index.index_work import OPTIONS, large, text_of
+from tests.reliability.index.index_work import MORE_TABLES, OPTIONS, large, text_of
 from tests.reliability.nursery import Nursery
 
 NAME = "documents.twinset"
@@ -26,9 +27,17 @@ WORKS = ["create", "add", "update", "remove", "compact", "export"]
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("space") / "kept"
+    return made(tmp_path_factory.mktemp("space") / "kept", {})
+
+
+@pytest.fixture(scope="module", params=MORE_TABLES)
+def kept_with_more(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("space") / request.param, MORE_TABLES[request.param])
+
+
+def made(folder: Path, options: dict[str, Any]) -> Path:
     folder.mkdir()
-    with twinset.Index.create(folder / NAME, **OPTIONS) as index:
+    with twinset.Index.create(folder / NAME, **OPTIONS, **options) as index:
         index.add(list(TEXTS), list(TEXTS.values()))
         more = [f"more-{number}" for number in range(60)]
         index.add(more, [text_of(number, 5) for number in range(60)])
@@ -55,9 +64,21 @@ def after(work: str, kept: Path, folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("work", WORKS)
 def test_files_that_cannot_grow(nursery: Nursery, kept: Path, tmp_path: Path, work: str) -> None:
+    grow(nursery, kept, tmp_path, work, 7)
+
+
+@pytest.mark.parametrize("work", ["add", "update", "remove"])
+def test_files_with_more_tables_that_cannot_grow(
+    nursery: Nursery, kept_with_more: Path, tmp_path: Path, work: str
+) -> None:
+    grow(nursery, kept_with_more, tmp_path, work, 3)
+
+
+def grow(nursery: Nursery, kept: Path, tmp_path: Path, work: str, steps: int) -> None:
+    """Do the work while no file may grow beyond a size, for many sizes, as many to the size of the file as `steps`."""
     done = after(work, kept, tmp_path / "done")
     largest = (tmp_path / "done" / NAME).stat().st_size
-    sizes = [0, 10, 300, 5_000, 20_000, 33_000, *range(60_000, 3 * largest, largest // 7)]
+    sizes = [0, 10, 300, 5_000, 20_000, 33_000, *range(60_000, 3 * largest, largest // steps)]
     ends = {"done": 0, "OutputError": 0}
     for size in sizes:
         folder = tmp_path / str(size)
