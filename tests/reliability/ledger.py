@@ -55,3 +55,5 @@ class Ledger:
             assert id in first.column("id").to_pylist()
             if index.settings.options.contained:
                 assert id in index.query(text, contained=1.0).column("id").to_pylist()
+            if index.settings.options.passages:
+                assert id in index.passages(text, crowd=1_000_000).column("right").to_pylist()

@@ -23,6 +23,7 @@ ASKED: dict[str, Callable[[twinset.Index], Any]] = {
     "nearest": lambda index: index.query(list(QUERIES.values()), k=3).to_pylist(),
     "similar": lambda index: [index.similar_to(id, k=5).to_pylist() for id in ("1-0", "0-3")],
     "contained": lambda index: contained(index),
+    "passages": lambda index: index.passages(QUERIES).to_pylist() if index.settings.options.passages else [],
     "texts": lambda index: index.texts(list(index)) if index.settings.options.store == "text" else [],
     "stats": lambda index: {**index.stats(), "bytes": {**index.stats()["bytes"], "log": None}},
     "verify": lambda index: index.verify(),

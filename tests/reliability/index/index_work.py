@@ -25,7 +25,7 @@ from twinset.errors import TwinsetError
 
 Report = Callable[[Any], object]
 OPTIONS: dict[str, Any] = {"shingle": "word:3", "seed": 7, "threshold": 0.5}
-MORE_TABLES: dict[str, dict[str, Any]] = {"samples": {"contained": True}}
+MORE_TABLES: dict[str, dict[str, Any]] = {"samples": {"contained": True}, "anchors": {"passages": 6}}
 """Tables that an index has rows in only with an option, and the option."""
 SIZES = (1, 2, 7, 20, 20, 40, 150)
 KEPT_BATCHES = 25
@@ -105,6 +105,7 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as folder, twinset.Index.create(Path(folder) / "a.twinset", **every) as index:
         index.add(["a", "b"], [text_of(1, 1), text_of(1, 2)])
         index.query([text_of(1, 1)], contained=0.8)
+        index.passages(text_of(1, 1))
         index.query([text_of(1, 1)])
         index.similar_to("a", k=1)
         index.verify()
