@@ -23,6 +23,7 @@ import twinset
 from tests.index.conftest import Files, Place, Schemas
 from tests.index.corpora import Model, rows, same
 from twinset.errors import DuplicateIdError, UnknownIdError
+from twinset.textbook.passages import maximal_runs
 
 WORDS = [f"w{number}" for number in range(14)]
 IDS = st.sampled_from(["a", "b", "c", "d", "e", "", "a\0", "\uffff", "é", "'; --"])
@@ -41,6 +42,8 @@ KINDS = st.fixed_dictionaries(
         "n_hashes": st.just(32),
         "n_bands": st.sampled_from([8, 16]),
         "rows_per_band": st.just(2),
+        "contained": st.booleans(),
+        "passages": st.sampled_from([None, 1, 3]),
     }
 )
 
@@ -54,6 +57,8 @@ class Life(RuleBasedStateMachine):
     @initialize(words=KINDS)
     def create(self, words: dict[str, Any]) -> None:
         self.where = self.place.new()
+        if words["store"] != "text":
+            words = {**words, "passages": None}
         self.index = twinset.Index.create(self.where, **words)
         self.texts: dict[str, str] = {}
 
@@ -93,6 +98,14 @@ class Life(RuleBasedStateMachine):
         model = self.model()
         expected = model.nearest(text, k) if k else model.answers(text, threshold, among=model.candidates(text))
         assert same(rows(self.index.query(text, k=k)), expected)
+
+    @precondition(lambda self: self.index.settings.options.passages)
+    @rule(text=TEXTS)
+    def passages(self, text: str) -> None:
+        found = [(row["right"], row["words"]) for row in self.index.passages(text).to_pylist()]
+        least, ours = self.index.settings.options.passages, text.split()
+        runs = ((id, maximal_runs(ours, other.split(), least)) for id, other in self.texts.items())
+        assert sorted(found) == sorted((id, n) for id, some in runs for _, _, n in some)
 
     @precondition(lambda self: self.texts)
     @rule(data=st.data())
