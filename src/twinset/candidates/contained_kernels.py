@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinset.candidates.prefix_kernels import KEY_HASH_BITS, MOST_FREQUENT, bring_forward, least_overlap
+from twinset.candidates.prefix_kernels import KEY_HASH_BITS, bring_forward, common_tokens, least_overlap
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U
 from twinset.compiled.set_kernels import slot_of
@@ -70,23 +70,13 @@ def choose(hashes, starts, sizes, salts, threshold, loss, low, high, scratch, co
     that holds at least the threshold of it has one of the keys, unless with a probability of at most `loss`. scratch
     uint64: as long as the largest set; keys uint64: as long as all sets.
     """
-    low_mask, high_mask = U(len(low) - 1), U(len(high) - 1)
     total = 0
     for i in range(len(sizes)):
         size = np.int64(sizes[i])
         counts[i] = 0
         if size == 0:
             continue
-        met = 0
-        for x in hashes[starts[i] : starts[i] + size]:
-            token = x ^ salts[i]
-            place = token & low_mask
-            frequency = np.int64(low[place])
-            if frequency == 255:
-                frequency = min(np.int64(MOST_FREQUENT), 255 + np.int64(high[slot_of(place, high_mask)]))
-            if frequency > 1:
-                scratch[met] = (U(frequency) << U(KEY_HASH_BITS)) | (token >> U(64 - KEY_HASH_BITS))
-                met += 1
+        met = common_tokens(hashes[starts[i] : starts[i] + size], salts[i], low, high, scratch)
         missing = met - least_overlap(threshold, size)  # those that no other set has are missing already
         if missing < 0:
             continue

@@ -64,6 +64,26 @@ def count_tokens(hashes, starts, sizes, salts, low, high):  # type: ignore[no-un
                 high[slot_of(place, high_mask)] += 1
 
 
+@inlined
+def common_tokens(tokens, salt, low, high, scratch):  # type: ignore[no-untyped-def]
+    """Write the tokens of a set that other sets have, as keys with the frequency above the hash; return their number.
+
+    scratch uint64: as long as the set.
+    """
+    low_mask, high_mask = U(len(low) - 1), U(len(high) - 1)
+    met = 0
+    for x in tokens:
+        token = x ^ salt
+        place = token & low_mask
+        frequency = np.int64(low[place])
+        if frequency == 255:
+            frequency = min(np.int64(MOST_FREQUENT), 255 + np.int64(high[slot_of(place, high_mask)]))
+        if frequency > 1:
+            scratch[met] = (U(frequency) << U(KEY_HASH_BITS)) | (token >> U(64 - KEY_HASH_BITS))
+            met += 1
+    return met
+
+
 @kernel(
     "int64(uint64[::1], int64[::1], uint32[::1], uint64[::1], float64, uint8[::1], uint32[::1], uint64[::1],"
     "uint32[::1], uint32[::1], uint64[::1], uint64[::1])"
@@ -75,21 +95,11 @@ def prefixes(hashes, starts, sizes, salts, threshold, low, high, scratch, alone,
     written; counts[i] are, and work[i] is the sum of their frequencies. scratch uint64: as long as the largest set;
     keys uint64: as long as all prefixes.
     """
-    low_mask, high_mask = U(len(low) - 1), U(len(high) - 1)
     total = 0
     for i in range(len(sizes)):
         size = np.int64(sizes[i])
         length = size - least_overlap(threshold, size) + 1
-        met = 0
-        for x in hashes[starts[i] : starts[i] + size]:
-            token = x ^ salts[i]
-            place = token & low_mask
-            frequency = np.int64(low[place])
-            if frequency == 255:
-                frequency = min(np.int64(MOST_FREQUENT), 255 + np.int64(high[slot_of(place, high_mask)]))
-            if frequency > 1:
-                scratch[met] = (U(frequency) << U(KEY_HASH_BITS)) | (token >> U(64 - KEY_HASH_BITS))
-                met += 1
+        met = common_tokens(hashes[starts[i] : starts[i] + size], salts[i], low, high, scratch)
         alone[i] = min(length, size - met)
         counts[i] = length - alone[i]
         work[i] = 0

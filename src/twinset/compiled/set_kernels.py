@@ -37,11 +37,8 @@ def load(tokens, places):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-def]
-    """Number of tokens in the loaded set of this size, or 0 where Jaccard is below the threshold."""
-    total = len(tokens)
-    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most the rest may be missing
-    spare = total - np.int64(threshold / (1.0 + threshold) * (size + total) * SLACK)
+def count_present(tokens, places, mask, spare):  # type: ignore[no-untyped-def]
+    """Number of tokens in the loaded set, or 0 where more than `spare` are missing."""
     count = 0
     for x in tokens:
         place = x & mask
@@ -52,5 +49,15 @@ def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-d
         else:
             spare -= 1
             if spare < 0:
-                break
-    return count if spare >= 0 and count / (size + total - count) >= threshold else 0
+                return 0
+    return count
+
+
+@inlined
+def overlap(tokens, places, mask, size, threshold):  # type: ignore[no-untyped-def]
+    """Number of tokens in the loaded set of this size, or 0 where Jaccard is below the threshold."""
+    total = len(tokens)
+    # J >= t means an overlap of at least t/(1+t) (|A|+|B|): at most the rest may be missing
+    spare = total - np.int64(threshold / (1.0 + threshold) * (size + total) * SLACK)
+    count = count_present(tokens, places, mask, spare)
+    return count if count / (size + total - count) >= threshold else 0

@@ -4,7 +4,7 @@ import numpy as np
 
 from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U, load64, store64
-from twinset.compiled.set_kernels import SLACK, load, overlap, table_mask
+from twinset.compiled.set_kernels import SLACK, count_present, load, overlap, table_mask
 
 V = np.uint32
 TOGETHER = 32  # documents of one table; each has a bit
@@ -69,18 +69,8 @@ def held(larger, smaller, sets, starts, sizes, threshold, places, shared):  # ty
             loaded = large
         total = np.int64(sizes[small])
         spare = total - np.int64(threshold * total * SLACK)
-        count = 0
-        for x in sets[starts[small] : starts[small] + total]:
-            place = x & mask
-            while places[place] != U(0) and places[place] != x:
-                place = (place + U(1)) & mask
-            if places[place] == x:
-                count += 1
-            else:
-                spare -= 1
-                if spare < 0:
-                    break
-        shared[i] = count if spare >= 0 and count / total >= threshold else 0
+        count = count_present(sets[starts[small] : starts[small] + total], places, mask, spare)
+        shared[i] = count if count / total >= threshold else 0
 
 
 @inlined
