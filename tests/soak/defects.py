@@ -48,8 +48,8 @@ BATCHES = [
     ),
     Defect(
         "index/sqlite/backend.py",
-        "portions[0] if len(portions) == 1 else",
-        "portions[0] if len(portions) >= 1 else",
+        "if len(portions) == 1:",
+        "if len(portions) >= 1:",
         f"{_SIZES}::test_more_answers_than_one_portion",
     ),
     Defect(
