@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,6 +227,17 @@ class Backend(ABC):
     def facts(self) -> dict[str, Any]:
         """Return facts about this back end for `stats`, in plain values."""
         return {}
+
+
+@contextmanager
+def named_damage(name: str) -> Iterator[None]:
+    """Name the index in errors of those who do not know it: damaged texts and contents."""
+    try:
+        yield
+    except DamagedError as error:
+        if name in str(error):
+            raise
+        raise DamagedError(f"{name}: {error}") from error
 
 
 def concatenated(portions: Iterable[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int64s]:

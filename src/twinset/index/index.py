@@ -11,7 +11,7 @@ from typing import Any
 from twinset.engines.progress import Progress, ProgressChoice, Silent, reporting
 from twinset.errors import OptionError, StateError
 from twinset.index import export as exporting
-from twinset.index.backend import create_backend, open_backend
+from twinset.index.backend import create_backend, named_damage, open_backend
 from twinset.index.kinds.base import initial_settings
 from twinset.index.read_batches import Batch, checked_ids
 from twinset.index.reader import IndexReader
@@ -153,7 +153,8 @@ class Index(IndexReader):
         with self._mutex.within(timeout, doing), self._backend.writer(timeout, doing):
             writer = IndexWriter(self._backend, self._kind.settings)
             try:
-                yield writer
+                with named_damage(self.name):
+                    yield writer
             finally:
                 self.settings = writer.settings
 

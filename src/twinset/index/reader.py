@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from twinset.engines.progress import Progress, Silent
 from twinset.errors import DamagedError, OptionError, UnknownIdError
 from twinset.index import export as exporting
 from twinset.index import verify as checking
-from twinset.index.backend import Backend
+from twinset.index.backend import Backend, named_damage
 from twinset.index.kinds.anchors import AnchoredTexts
 from twinset.index.kinds.base import Kind, kind_for, source_options
 from twinset.index.kinds.text_entries import SketchedBatch
@@ -79,6 +79,12 @@ class IndexReader:
                 self._mutex.ended = True
                 self._backend.close()
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Take a turn, and see one state of the index; errors of damaged contents name the index."""
+        with self._mutex, self._backend.snapshot(), named_damage(self.name):
+            yield
+
     def __len__(self) -> int:
         with self._mutex:
             return self._backend.count()
@@ -93,7 +99,7 @@ class IndexReader:
         """Yield ids in the order of adding. An id that is updated during the iteration may come a second time."""
         last = 0
         while True:
-            with self._mutex, self._backend.snapshot():
+            with self._reading():
                 numbers = self._backend.page(last, batch_sizes.INDEX_PAGE)
                 documents = self._backend.documents(numbers, contents=False)
             if not len(numbers):
@@ -202,7 +208,7 @@ class IndexReader:
         """Find documents that are similar to a document of the index, excluding itself."""
         kind = self._kind
         limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             number = self._number_of(id)
             sketch = self._backend.sketches(np.array([number])).padded_to(kind.slots)
             if sketch.slots.shape != (1, kind.slots):
@@ -255,7 +261,7 @@ class IndexReader:
             if options:
                 raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single text")
             queries = searcher.prepared(kind.from_values([what]))
-            with self._mutex, self._backend.snapshot():
+            with self._reading():
                 return searcher.answer(["query"], queries)
         tables = self.each_passages(what, least=least, crowd=crowd, **options)
         return pa.concat_tables([PASSAGES.empty_table(), *tables])
@@ -282,7 +288,7 @@ class IndexReader:
         documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
-                with self._mutex, self._backend.snapshot():
+                with self._reading():
                     passages = searcher.answer(batch.ids, queries)
                 counts.count_passages(batch, queries.lengths, searcher.limits.least, passages)
                 progress.advance(len(queries))
@@ -292,7 +298,7 @@ class IndexReader:
     def passages_of(self, id: str, *, least: int | None = None, crowd: int = CROWD) -> pa.Table:
         """Find the passages that other documents share with a document of the index."""
         searcher = self._kind.passage_searcher(self._backend, PassageQueryOptions.of(least=least, crowd=crowd))
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             number, text = self._number_of(id), exporting.texts_of(self._backend, [str(id)])
             return searcher.answer([str(id)], searcher.prepared(pa.array(text, pa.large_string())), number)
 
@@ -310,7 +316,7 @@ class IndexReader:
         return answers_schema(self.settings.options.measure)
 
     def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             return kind.searcher(self._backend, limits).answer(names, queries, limits)
 
     def band_keys(self, texts: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -324,20 +330,20 @@ class IndexReader:
         if not self._kind.are_texts:
             why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             return exporting.texts_of(self._backend, checked_ids(ids))
 
     def stats(self) -> dict[str, Any]:
         """Return the number of documents, the size and the options of the index, in plain values."""
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             return checking.stats(self._backend, self._kind.settings)
 
     def verify(self, progress: Progress | None = None) -> list[str]:
         """Check the tables of the index; return a list of problems, which is empty if there are none."""
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             return checking.problems(self._backend, self._kind, progress or Silent())
 
     def export(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> int:
         """Write all documents to a Parquet file, from which `import_from` makes an equal index in any back end."""
-        with self._mutex, self._backend.snapshot():
+        with self._reading():
             return exporting.export(self._backend, self._kind, Path(path), force, progress or Silent())

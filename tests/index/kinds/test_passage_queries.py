@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -276,11 +277,14 @@ def test_damage_is_named(place: Place) -> None:
         index.passages(TEXTS["d1"])
     place.run(where, "DELETE FROM anchors WHERE document = ?", 100_000)
     place.run(where, "UPDATE documents SET text = NULL WHERE number = ?", number)
-    with (
-        twinset.Index.open(where, read_only=True) as index,
-        pytest.raises(DamagedError, match="the content of a document is missing"),
-    ):
-        index.passages(TEXTS["d1"])
+    with twinset.Index.open(where, read_only=True) as index:
+        named = re.escape(f"{index.name}: the index is damaged: the content of a document is missing")
+        with pytest.raises(DamagedError, match=named):
+            index.passages(TEXTS["d1"])
+        with pytest.raises(DamagedError, match=named):
+            index.query(TEXTS["d1"], contained=0.5)
+    with twinset.Index.open(where) as index, pytest.raises(DamagedError, match=named):
+        index.remove(["d1"])
 
 
 def test_what_has_no_passages(place: Place, new_index: NewIndex, tmp_path: Path) -> None:
