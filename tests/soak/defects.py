@@ -47,9 +47,9 @@ BATCHES = [
         f"{_SIZES}::test_pairs_of_a_family_larger_than_one_slice",
     ),
     Defect(
-        "index/sqlite/backend.py",
-        "portions[0] if len(portions) == 1 else",
-        "portions[0] if len(portions) >= 1 else",
+        "index/backend.py",
+        "if len(listed) == 1:",
+        "if len(listed) >= 1:",
         f"{_SIZES}::test_more_answers_than_one_portion",
     ),
     Defect(
