@@ -47,9 +47,9 @@ BATCHES = [
         f"{_SIZES}::test_pairs_of_a_family_larger_than_one_slice",
     ),
     Defect(
-        "index/sqlite/backend.py",
-        "if len(portions) == 1:",
-        "if len(portions) >= 1:",
+        "index/backend.py",
+        "if len(listed) == 1:",
+        "if len(listed) >= 1:",
         f"{_SIZES}::test_more_answers_than_one_portion",
     ),
     Defect(
@@ -682,7 +682,7 @@ CONTAINMENT = [
         _FILED,
     ),
     Defect("candidates/contained_kernels.py", "if stamps[owner] == stamp:", "if stamps[owner] > stamp:", _FILED),
-    Defect("candidates/contained_kernels.py", "token = x ^ salts[i]", "token = x", _FILED),
+    Defect("candidates/prefix_kernels.py", "token = x ^ salt\n", "token = x\n", _FILED),
     Defect(
         "engines/local/steps/candidates_contained.py",
         "first, n_waiting = last, 0",
