@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,34 @@ def test_an_exact_run_finds_what_comparing_all_finds(limit: float, shingle: str)
 def test_a_run_with_a_recall_reports_nothing_wrong_and_misses_few(limit: float) -> None:
     texts = skewed(2, 60)
     true = oracles.held_pairs(sets_of(texts), limit)
+    got = found(twinset.find_pairs(texts, contained=limit).pairs)
+    assert got.items() <= true.items()
+    assert len(got) >= 0.99 * len(true)
+
+
+@pytest.fixture(scope="module")
+def licences() -> tuple[dict[str, str], dict[str, frozenset[Any]]]:
+    """The licences of the packages that are installed here, whichever these are, halves of some, and their shingles."""
+    texts: dict[str, str] = {}
+    for package in metadata.distributions():
+        for file in package.files or ():
+            if re.search(r"licen[cs]e|copying|notice", file.name, re.IGNORECASE) and file.suffix in ("", ".txt", ".md"):
+                path = Path(str(package.locate_file(file)))
+                if path.is_file():
+                    texts[f"{package.name}/{file}"] = path.read_text("utf-8", "replace")
+    texts = dict(sorted(texts.items(), key=lambda item: (len(item[1]), item[0]))[:80])
+    halves = {f"half of {name}": text[: len(text) // 2] for name, text in list(texts.items())[::5]}
+    texts |= halves
+    return texts, sets_of(texts)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_licences(licences: tuple[dict[str, str], dict[str, frozenset[Any]]], limit: float) -> None:
+    texts, sets = licences
+    assert len(texts) > 40
+    true = oracles.held_pairs(sets, limit)
+    assert len(true) > 100
+    assert found(twinset.find_pairs(texts, contained=limit, exact=True).pairs) == true
     got = found(twinset.find_pairs(texts, contained=limit).pairs)
     assert got.items() <= true.items()
     assert len(got) >= 0.99 * len(true)
