@@ -39,6 +39,27 @@ def test_long_runs(least: int, crowd: int) -> None:
     assert len(runs | ties) > 5
 
 
+@pytest.mark.parametrize("words", [1, 4, 5, 9, 30])
+def test_runs_on_both_sides_of_replaced_words(words: int) -> None:
+    """Both runs have the same distance in both documents, and yet one does not lead to the other."""
+    before, after = ([f"{name}{at}" for at in range(30)] for name in ("before", "after"))
+    documents = [[*before, *(f"{name}{at}" for at in range(words)), *after] for name in ("left", "right")]
+    runs, ties = Search(documents, 8).runs_and_ties()
+    assert runs == {(0, 1, 0, 0, 30), (0, 1, 30 + words, 30 + words, 30)}
+    assert ties == set()
+
+
+@pytest.mark.parametrize("least", [4, 8, 20])
+def test_a_rare_window_after_a_crowded_one(least: int) -> None:
+    """Four documents have the same words, and two of them one word more: their last window is no crowd."""
+    for letter in "abcdefgh":
+        shared = [f"{letter}{at}" for at in range(least + 3)]
+        documents = [[*shared, *more] for more in (("more", "x"), ("more", "y"), (), ("z",))]
+        runs, ties = Search(documents, least, crowd=2).runs_and_ties()
+        assert runs == passages.runs_between(documents, least, 2) == {(0, 1, 0, 0, least + 4)}
+        assert ties == passages.ties(documents, least, 2) != set()
+
+
 @settings(max_examples=60)
 @given(collections(2), st.integers(1, 4), st.integers(1, 6), st.integers(1, 12))
 def test_joined_runs(documents: list[list[str]], run: int, gap: int, least: int) -> None:
