@@ -71,6 +71,30 @@ def test_joined_runs(documents: list[list[str]], run: int, gap: int, least: int)
     assert {tuple(row[2:]) for row in found.tolist()} == oracles.joined_passages(left, right, least, run, gap)
 
 
+@pytest.mark.parametrize("start", [0, 3, 6])
+def test_one_run_leads_to_the_others_up_to_the_ends_of_both_texts(start: int) -> None:
+    documents = [list("abLcdLef"), list("abRcdRef")]
+    words = Search(documents, 2).words
+    runs = maximal_runs(np.array([[0, 1, start, start]], np.uint32), words, 2)
+    assert joined_runs(runs, words, 6, 2, 1).tolist() == [[0, 1, 0, 8, 0, 8, 6]]
+
+
+@pytest.mark.parametrize("gap", [1, 2, 3])
+def test_runs_in_another_order_are_joined_over_the_same_gap(gap: int) -> None:
+    """No run follows the other on both sides: they are joined because they are near."""
+    documents = [list("abc12def"), list("def34abc")]
+    words = Search(documents, 3).words
+    runs = maximal_runs(np.array([[0, 1, 0, 5], [0, 1, 5, 0]], np.uint32), words, 3)
+    apart = [[0, 1, 0, 3, 5, 8, 3], [0, 1, 5, 8, 0, 3, 3]]
+    assert joined_runs(runs, words, 3, 3, gap).tolist() == ([[0, 1, 0, 8, 0, 8, 6]] if gap >= 2 else apart)
+
+
+def test_the_sides_of_joined_runs_of_one_text_may_touch() -> None:
+    words = Search([list("abcxdefdefyabc")], 3).words
+    runs = maximal_runs(np.array([[0, 0, 0, 11], [0, 0, 4, 7]], np.uint32), words, 3)
+    assert joined_runs(runs, words, 3, 3, 1).tolist() == [[0, 0, 0, 7, 7, 14, 6]]
+
+
 def test_a_chain_of_many_runs_finds_room() -> None:
     left, right = (
         [word for at in range(3000) for word in (f"a{at}", f"b{at}", end)] for end in ("left", "right")
