@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tests import components, run_folder
 from tests.long_files import LONG_FILES
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 settings.register_profile("twinset", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.register_profile("brief", deadline=None, derandomize=True, max_examples=5)  # kernels that are not compiled
+# For deliberate defects it matters that an example is found, and not how small it can be made.
+settings.register_profile("found", deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "twinset"))
 
 # Processes that tests start find the package compiled, and compile nothing themselves: one that is struck in the midst

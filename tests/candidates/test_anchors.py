@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.word_search import Search, collections, lengths
-from twinset.candidates.anchors import Repeats
+from twinset.candidates.anchors import CROWD, FEW, Repeats
 from twinset.system import batch_sizes
 from twinset.textbook import passages
 
-hashes = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20).map(lambda n: n << 40), max_size=60)
+few = st.integers(0, 20)  # bits of one word of the filter, or one bit of it
+hashes = st.lists(st.integers(0, 2**64 - 1) | few | few.map(lambda n: n << 40), max_size=60)
 
 
 @given(hashes, st.sampled_from([1, 1 << 28]))
@@ -99,6 +100,11 @@ def test_crowded_places_are_those_of_crowds(documents: list[list[str]], least: i
             grams = {value for value, places in holders.items() if set(places) & set(portion)}
             assert sum(len(holders[value]) for value in grams) == len(portion)  # whole crowds
             assert len(portion) <= most or len(grams) == 1
+
+
+def test_an_anchor_is_a_crowd_above_its_number_of_places() -> None:
+    for words, kind in ((18, FEW), (19, FEW), (20, CROWD)):
+        assert Search([["a"] * words, ["a"]], 1, crowd=2).groups.kinds.tolist() == [kind]
 
 
 @pytest.mark.parametrize("size", [1, 7])

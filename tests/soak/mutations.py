@@ -54,6 +54,7 @@ class Tree:
             **os.environ,
             "PYTHONPATH": str(folder / "src"),
             "NUMBA_CACHE_DIR": str(folder / "kernels"),  # those with defects go with the tree
+            "HYPOTHESIS_PROFILE": "found",
             "CI": "",
         }
         told = self._python("-c", "import twinset; print(twinset.__file__)").stdout.strip()
