@@ -178,10 +178,19 @@ def test_places_are_those_of_the_text_as_it_came(new_index: NewIndex) -> None:
         assert unicodedata.normalize("NFC", left[:2]).lower() == unicodedata.normalize("NFC", right[:3]).lower()[:2]
 
 
-def test_words_are_equal_by_the_options_of_the_index(new_index: NewIndex) -> None:
-    index = new_index(passages=3, lowercase=False)
-    index.add({"a": "One two three", "b": "one two three"})
-    assert index.passages("one two three")["right"].to_pylist() == ["b"]
+@pytest.mark.parametrize(
+    ("off", "other", "text"),
+    [
+        ("lowercase", "One two three", "one two three"),
+        ("nfc", "cafe\u0301 au lait", "café au lait"),
+        ("split", "我爱北京天安门", "我爱 北京 天安门"),
+    ],
+)
+def test_words_are_equal_by_the_options_of_the_index(new_index: NewIndex, off: str, other: str, text: str) -> None:
+    for options, names in (({}, ["a", "b"]), ({off: False}, ["b"])):
+        index = new_index(passages=3, **options)
+        index.add({"a": other, "b": text})
+        assert index.passages(text)["right"].to_pylist() == names
 
 
 def test_text_at_too_many_places(new_index: NewIndex) -> None:
