@@ -31,6 +31,7 @@ def slices(row: dict[str, Any], left: str, right: str) -> tuple[str, str]:
     [
         ("Café — déjà vu: ok!", "«CAFE\u0301 DE\u0301JA\u0300 VU» ok", "CAFE\u0301 DE\u0301JA\u0300 VU» ok"),
         ("我爱北京天安门", "他说:我爱北京,真的", "我爱北京"),
+        ("我爱北京", "我爱北京e\u0301te\u0301", "我爱北京"),  # what follows has other code points in NFC
         ("iPhone手机15 is out", "an IPHONE 手-机 15", "IPHONE 手-机 15"),
         ("go🚀go go 👍🏽", "x👍🏽 GO🚀GO, go 👍🏽", "GO🚀GO, go 👍🏽"),
         ("한국어 좋은 문장 하나", "\u1112\u1161\u11ab국어 좋은 문장 둘", "\u1112\u1161\u11ab국어 좋은 문장"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 import twinset
 from tests import oracles
 from twinset.errors import OptionError
+from twinset.system import batch_sizes
 from twinset.textbook import normalize, passages, tokens
 
 MARK = "\u2028"
@@ -168,6 +171,23 @@ def test_documents_left_with_few_words_are_named() -> None:
     few = twinset.trim(texts, least=4, leave=3)
     assert few.left.to_pylist() == [{"id": "b", "words": 4, "left": 0}, {"id": "c", "words": 6, "left": 2}]
     assert few.kept.equals(done.kept)
+    assert twinset.trim(texts, least=4, leave=2).left.equals(done.left)  # two words are not fewer than two
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_all_of_many_documents_left_without_words_are_named(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(batch_sizes, "TABLE_ROWS", size)
+    done = twinset.trim({str(number): "one two three four" for number in range(10)}, least=4)
+    assert done.left["id"].to_pylist() == [str(number) for number in range(1, 10)]
+
+
+def test_a_mark_equals_no_other_mark(tmp_path: Path) -> None:
+    """Whatever the files, the batches and the rows they are in: no run goes on over a mark."""
+    for name in ("a", "b"):
+        rows = [{"text": f"one two | three four {name}{number} " + "x" * 200} for number in range(40)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = twinset.trim(tmp_path / "a.jsonl", tmp_path / "b.jsonl", least=3, mark="|", batch_bytes=1024)
+    assert (done.summary["words"], done.summary["words_cut"]) == (480, 0)
 
 
 def test_a_copy_that_overlaps_its_original_is_none() -> None:

@@ -20,6 +20,7 @@ from tests.index.conftest import NewIndex, Place
 from tests.index.kinds.test_samples import place_of, rows_in
 from twinset.errors import DamagedError, OptionError, UnknownIdError
 from twinset.index.kinds.anchors import anchor_keys, anchored
+from twinset.index.query import QueryCounts
 from twinset.index.settings import Settings
 from twinset.options.index import IndexOptions
 from twinset.system import batch_sizes
@@ -111,7 +112,7 @@ def test_crowded_anchors_lead_to_the_first_document(new_index: NewIndex, crowd: 
     index = new_index(passages=least)
     index.add(TEXTS)
     keys = {id: set(keys_of(index, text)[0]) for id, text in TEXTS.items()}
-    boilerplate = 0
+    boilerplate = rare = 0
     for query in ("d1", "d7", "d20", "d33"):
         text = TEXTS[query]
         theirs, places = keys_of(index, text)
@@ -127,7 +128,13 @@ def test_crowded_anchors_lead_to_the_first_document(new_index: NewIndex, crowd: 
             if all(len(holders[key]) > crowd for key in inside):
                 assert row["documents"] == crowd + 1
                 boilerplate += 1
+            passage = text[row["left_start"] : row["left_end"]]
+            if any(len(holders[key]) <= crowd for key in keys_of(index, passage)[0]):
+                # All documents that have the passage have this anchor, and are compared.
+                assert row["documents"] == 1 + sum(f" {passage} " in f" {other} " for other in TEXTS.values())
+                rare += 1
     assert boilerplate > 0
+    assert rare > 0
 
 
 def test_the_first_answers_share_most_words(new_index: NewIndex) -> None:
@@ -179,10 +186,19 @@ def test_places_are_those_of_the_text_as_it_came(new_index: NewIndex) -> None:
         assert unicodedata.normalize("NFC", left[:2]).lower() == unicodedata.normalize("NFC", right[:3]).lower()[:2]
 
 
-def test_words_are_equal_by_the_options_of_the_index(new_index: NewIndex) -> None:
-    index = new_index(passages=3, lowercase=False)
-    index.add({"a": "One two three", "b": "one two three"})
-    assert index.passages("one two three")["right"].to_pylist() == ["b"]
+@pytest.mark.parametrize(
+    ("off", "other", "text"),
+    [
+        ("lowercase", "One two three", "one two three"),
+        ("nfc", "cafe\u0301 au lait", "café au lait"),
+        ("split", "我爱北京天安门", "我爱 北京 天安门"),
+    ],
+)
+def test_words_are_equal_by_the_options_of_the_index(new_index: NewIndex, off: str, other: str, text: str) -> None:
+    for options, names in (({}, ["a", "b"]), ({off: False}, ["b"])):
+        index = new_index(passages=3, **options)
+        index.add({"a": other, "b": text})
+        assert index.passages(text)["right"].to_pylist() == names
 
 
 def test_text_at_too_many_places(new_index: NewIndex) -> None:
@@ -193,6 +209,7 @@ def test_text_at_too_many_places(new_index: NewIndex) -> None:
     found = index.passages(query, crowd=5).to_pylist()
     assert {row["right"] for row in found} == {"a", "b"}
     assert len(found) < 2000
+    assert max(row["words"] for row in found if row["right"] == "a") == 20_000
     assert max(row["words"] for row in found if row["right"] == "b") == 20_030
 
 
@@ -204,6 +221,17 @@ def test_portions_of_documents(new_index: NewIndex, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(batch_sizes, name, size)
     assert index.passages(TEXTS).equals(whole)
     assert index.passages(TEXTS, threads=1, batch_bytes=1024).equals(whole)
+
+
+def test_queries_are_counted(new_index: NewIndex) -> None:
+    index = new_index(passages=3)
+    index.add({"a": "one two three four", "b": "x"})
+    queries = {"all": "one two three four", "three": "one two three", "other": "five six seven", "two": "one two"}
+    for least, found, short in ((None, 2, 1), (4, 1, 3)):
+        counts = QueryCounts()
+        tables = [*index.each_passages({**queries, "empty": ""}, least=least, counts=counts)]
+        assert sum(table.num_rows for table in tables) == counts.found == counts.answered == found
+        assert (counts.queries, counts.empty, counts.short) == (5, 1, short)
 
 
 def rows_expected(index: twinset.Index, texts: dict[str, str]) -> set[tuple[int, int]]:
@@ -219,7 +247,7 @@ def test_life(place: Place, contained: bool, tmp_path: Path) -> None:
         assert rows_in(place, where, "anchors") == rows_expected(index, now)
         changed = {"d1": TEXTS["d2"] + " w3", "d2": "", "short": TEXTS["repeated"]}
         now |= changed
-        assert index.update(changed).replaced == 3
+        assert index.update({"d5": TEXTS["d5"], **changed}).replaced == 3
         assert rows_in(place, where, "anchors") == rows_expected(index, now)
         index.remove(["d3", "d4", "empty"])
         for id in ("d3", "d4", "empty"):

@@ -93,7 +93,7 @@ def test_life(place: Place, store: str, tmp_path: Path) -> None:
         assert index.verify() == []
         changed = {"d1": "another text altogether", "long": " ".join(TEXTS["long"].split()[:500]), "d9": ""}
         now |= changed
-        assert index.update(changed).replaced == 3
+        assert index.update({"d4": TEXTS["d4"], **changed}).replaced == 3
         assert rows_in(place, where) == expected(index, now)
         index.remove(["d2", "d3", "empty"])
         for id in ("d2", "d3", "empty"):
