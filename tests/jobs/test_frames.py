@@ -107,7 +107,7 @@ def test_a_column_that_arrow_cannot_hold_is_kept_by_the_frame_itself(tmp_path: P
 
 def test_a_column_that_arrow_cannot_hold_is_named_where_it_must_be_read_or_written(tmp_path: Path) -> None:
     frame = pd.DataFrame({"text": TEXTS, "price": [1, "n/a", 2, 3, 4]})
-    why = r"the column 'price' holds values of several types, .*frame\[\['text'\]\], and choose rows with the"
+    why = r"the column 'price' has values of several types, .*frame\[\['text'\]\], and choose rows with the"
     calls: list[Any] = [
         lambda: twinset.dedup(frame, output=tmp_path / "out", **WORDS),
         lambda: twinset.dedup(frame, keep="highest:price", **WORDS),

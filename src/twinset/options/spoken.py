@@ -142,12 +142,17 @@ def _choices() -> frozenset[str]:
 
 @cache
 def _options() -> dict[str, tuple[str, OptionSpec]]:
-    """Return the name and description of the option of each flag; the first class that has a flag defines it."""
+    """Return the name and description of the option of each flag.
+
+    The first class that has a flag defines it, but one that takes a value comes before one that is a switch.
+    """
     found: dict[str, tuple[str, OptionSpec]] = {}
     for options in _every(_base()):
         for name, spec in options.specs():
             for flag in spec.spellings(name):
-                found.setdefault(flag, (name, spec))
+                known = found.setdefault(flag, (name, spec))[1]
+                if known.check.type is bool and spec.check.type is not bool:
+                    found[flag] = name, spec
     return found
 
 

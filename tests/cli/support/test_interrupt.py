@@ -57,7 +57,7 @@ TAIL = """
             happen()
             sys.stdout.write("after ")
             sys.stdout.flush()
-            time.sleep(250)
+            time.sleep(60)
     except KeyboardInterrupt:
         sys.stdout.write("stopped")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -70,9 +70,17 @@ def run(*parts: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
 
 
+AT_ONCE = """
+    from twinset.cli.support import interrupt
+
+    interrupt._LATER = 1e-6  # it comes again while the thread that sends it is being started
+"""
+
+
+@pytest.mark.parametrize("later", ["", AT_ONCE], ids=["later", "at once"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_stop_comes_again_where_it_cannot_be_raised(place: str) -> None:
-    done = run(HEAD, PLACES[place], TAIL)
+def test_a_stop_comes_again_where_it_cannot_be_raised(place: str, later: str) -> None:
+    done = run(HEAD, later, PLACES[place], TAIL)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == ("whole after stopped" if "LLVM" in place else "after stopped")
 

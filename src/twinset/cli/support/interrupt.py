@@ -2,7 +2,7 @@
 
 LLVM calls Python back when it loads a kernel, and no exception can leave such a callback: the interrupt is lost, or
 LLVM continues with an incomplete result and crashes. An exception in a finalizer is lost, too. In both cases the signal
-is sent again a moment later.
+is sent again a moment later; and once more if it comes while that is prepared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _CALLED_BACK = "_raw_object_cache"  # prefix of the functions that LLVM calls
+_HOOK = "_dropped"
 _came: list[int] = []
 _LATER = 0.02  # seconds; a callback has most likely returned by then
 
@@ -33,13 +34,13 @@ def deliver_interrupts() -> Iterator[None]:
     # A process that ignores Ctrl-C, such as a background command, or that handles it, keeps its setting.
     ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-    def dropped(what: UnraisableHookArgs) -> None:
+    def _dropped(what: UnraisableHookArgs) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             _send_later()
         else:
             before(what)
 
-    sys.unraisablehook = dropped
+    sys.unraisablehook = _dropped
     if ours:
         signal.signal(signal.SIGINT, _stop)
     try:
@@ -58,16 +59,18 @@ def raise_pending_interrupt() -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     _came.append(number)
-    caller = frame
+    caller, again = frame, 0
     while caller is not None:
-        if caller.f_code.co_name.startswith(_CALLED_BACK):
-            _send_later()
+        again += caller.f_code is _stop.__code__
+        if caller.f_code.co_name.startswith((_CALLED_BACK, _HOOK)):
+            _send_later(again)
             return
         caller = caller.f_back
     signal.default_int_handler(number, frame)
 
 
-def _send_later() -> None:
-    timer = threading.Timer(_LATER, os.kill, (os.getpid(), signal.SIGINT))
+def _send_later(again: int = 0) -> None:
+    """Send the signal, each time later: on a busy machine it may come before the thread that sends it has started."""
+    timer = threading.Timer(_LATER * 2**again, os.kill, (os.getpid(), signal.SIGINT))
     timer.daemon = True
     timer.start()
