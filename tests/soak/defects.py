@@ -1081,7 +1081,7 @@ INDEX_PASSAGES = [
         "index/kinds/passage_queries.py",
         "rare[last] == rare[first]",
         "rare[last] <= rare[first] + 1",
-        f"{_ASKED}crowded and sqlite",
+        f"{_ASKED}most and sqlite",
     ),
     Defect("index/kinds/passage_queries.py", "rows[:, 1], -total))", "rows[:, 1], total))", f"{_ASKED}most and sqlite"),
     Defect(
