@@ -703,6 +703,461 @@ CONTAINMENT = [
     Defect("results/recut_limits.py", 'changes["threshold"] = limit', "pass", _HELD),
 ]
 
+_GROUPED, _SAME = "tests/candidates/test_anchors.py", "tests/jobs/test_passages_sources.py"
+_WORDS, _SHARED = "tests/pairs/test_passages.py", "tests/jobs/test_passages.py"
+
+PASSAGES = [
+    Defect(
+        "sketches/winnowing_kernels.py",
+        "        if grams[i] <= grams[place]:",
+        "        if grams[i] < grams[place]:",
+        "tests/sketches/test_winnowing.py",
+    ),
+    Defect("sketches/winnowing_kernels.py", "if n < w:", "if n <= w:", "tests/sketches/test_winnowing.py"),
+    Defect(
+        "sketches/winnowing_kernels.py",
+        "first[j], last[j] + least)",
+        "first[j], last[j] + least - 1)",
+        f"tests/sketches/test_winnowing.py {_WORDS}",
+    ),
+    Defect(
+        "sketches/winnowing_kernels.py",
+        "end = starts[i] + last[i] + least",
+        "end = starts[i] + last[i] + least - 1",
+        "tests/sketches/test_winnowing.py",
+    ),
+    Defect("sketches/winnowing.py", "k = least // 2 + 1", "k = (least + 1) // 2", "tests/sketches/test_winnowing.py"),
+    Defect("candidates/anchors_kernels.py", "crowded = distinct > crowd", "crowded = distinct >= crowd", _GROUPED),
+    Defect("candidates/anchors_kernels.py", "last - first > most_places", "last - first >= most_places", _GROUPED),
+    Defect("candidates/anchors_kernels.py", "state[0], state[1] = g, i", "state[0], state[1] = g, i + 1", _GROUPED),
+    Defect(
+        "candidates/anchors_kernels.py",
+        "distance[i] == distance[j] <= reach:",
+        "distance[i] == distance[j]:",
+        f"{_GROUPED} {_WORDS}",
+    ),
+    Defect("candidates/anchors_kernels.py", "own |= documents[i] < border", "own |= documents[i] <= border", _GROUPED),
+    Defect("candidates/anchors_kernels.py", "twice[word] |= one", "twice[word] = one", _GROUPED),
+    Defect(
+        "candidates/crowds.py",
+        "(self.n_documents > rules.crowd)",
+        "(self.n_documents >= rules.crowd)",
+        "tests/candidates/test_crowds.py",
+    ),
+    Defect(
+        "candidates/crowds.py",
+        "(n_places > rules.most_places)",
+        "(n_places >= rules.most_places)",
+        f"tests/candidates/test_crowds.py {_WORDS}",
+    ),
+    Defect(
+        "candidates/crowds.py",
+        "begin, min(groups, begin + step), self",
+        "begin, min(groups, begin + step) - 1, self",
+        f"tests/candidates/test_crowds.py {_WORDS}",
+    ),
+    Defect(
+        "candidates/crowds_kernels.py",
+        "(document >= border) == (side == 1)",
+        "(document > border) == (side == 1)",
+        _WORDS,
+    ),
+    Defect("candidates/crowds_kernels.py", "place >= tied_place + least", "place > tied_place + least", _WORDS),
+    Defect(
+        "candidates/crowds_kernels.py",
+        "fewest = min(fewest, n_documents[h])",
+        "fewest = max(fewest, n_documents[h])",
+        f"{_SHARED} -k textbook",
+    ),
+    Defect(
+        "candidates/crowds_kernels.py",
+        "last[5] = min(last[5], rows[i, 5])",
+        "last[5] = max(last[5], rows[i, 5])",
+        f"{_SHARED} -k textbook",
+    ),
+    Defect("candidates/crowds_kernels.py", " and not crowded[group_of[x - 1]]", "", _WORDS),
+    Defect(
+        "candidates/crowds_kernels.py",
+        "U(rows[i, 2]) <= U(last[2]) + U(last[4])",
+        "U(rows[i, 2]) < U(last[2]) + U(last[4])",
+        _WORDS,
+    ),
+    Defect(
+        "pairs/passages_kernels.py",
+        "while i + n < n_left and j + n < n_right and",
+        "while i + n < n_left and j + n < n_right - 1 and",
+        _WORDS,
+    ),
+    Defect("pairs/passages_kernels.py", "min(n, j - i) if a == b else n", "n", _WORDS),
+    Defect("pairs/passages_kernels.py", "if first > last:", "if first >= last:", _WORDS),
+    Defect("pairs/passages_kernels.py", "lasts[at] < first:", "lasts[at] <= first:", _WORDS),
+    Defect("pairs/passages_kernels.py", "(a, i, i + n - least, keys", "(a, i, i + n - least - 1, keys", _WORDS),
+    Defect("pairs/passages_kernels.py", "y + run > n_right:", "y + run >= n_right:", _WORDS),
+    Defect("pairs/passages_kernels.py", "if x < run or y <", "if x <= run or y <", _WORDS),
+    Defect("pairs/passages_kernels.py", "n_left = j\n", "pass\n", f"{_SHARED} -k joined"),
+    Defect(
+        "pairs/passages_kernels.py",
+        "out[i] = same and runs[at, 2] <= ties[i, 2] and ends",
+        "out[i] = same and runs[at, 2] < ties[i, 2] and ends",
+        _WORDS,
+    ),
+    Defect("pairs/passages.py", "<= gap for side", "< gap for side", _WORDS),
+    Defect("pairs/passages.py", "max(one[2], other[2]) > min(", "max(one[2], other[2]) >= min(", f"{_WORDS} {_SHARED}"),
+    Defect("pairs/passages.py", "if shared >= least:", "if shared > least:", _WORDS),
+    Defect("pairs/passages.py", "np.maximum.accumulate(ends[order])", "ends[order]", _WORDS),
+    Defect("pairs/coverage_kernels.py", "if ends[at] >= ask_ends[i]", "if ends[at] > ask_ends[i]", _WORDS),
+    Defect("pairs/coverage_kernels.py", "max(reach[j], reach[j - 1])", "ends[j]", _WORDS),
+    Defect("pairs/coverage_kernels.py", "if total > U(most", "if total >= U(most", _WORDS),
+    Defect("pairs/coverage.py", "(rows[:, 1], rows[:, 4], rows[:, 5],", "(rows[:, 1], rows[:, 2], rows[:, 3],", _WORDS),
+    Defect(
+        "engines/local/passages/search.py",
+        "np.uint64(64 - (portions.bit_length() - 1))",
+        "np.uint64(64 - portions.bit_length())",
+        f"{_SAME} -k bytes",
+    ),
+    Defect("engines/local/passages/search.py", " + np.uint32(span.first)", "", f"{_SAME} -k bytes"),
+    Defect(
+        "engines/local/passages/verify.py",
+        "np.minimum(ties[same, 4], ties[same, 3] - ties[same, 2])",
+        "ties[same, 4]",
+        f"{_SHARED} -k textbook",
+    ),
+    Defect("engines/local/passages/verify.py", " | (portion_of == right)", "", f"{_SAME} -k bytes"),
+    Defect(
+        "engines/local/passages/verify.py",
+        "while at < len(hits) and (hits",
+        "while False and (hits",
+        f"{_SHARED} {_SAME}",
+    ),
+    Defect("engines/local/passages/read.py", "known.added(anchors.hashes)", "known.repeated(anchors.hashes)", _SHARED),
+    Defect(
+        "engines/local/passages/write.py",
+        "passages.documents[start : start + len(rows)]",
+        "passages.documents[: len(rows)]",
+        f"{_SAME} -k bytes",
+    ),
+    Defect("engines/local/passages/write.py", "one.windows + least - 1", "one.windows + least", _SHARED),
+    Defect(
+        "engines/local/passages/places.py",
+        "starts[order] = ",
+        "starts[:] = ",
+        _SHARED,
+    ),
+    Defect(
+        "engines/local/passages/words.py",
+        'side="left" if is_end else "right"',
+        'side="right"',
+        f"{_SAME} -k places",
+    ),
+]
+
+_CUT, _TRIMMED = "tests/clusters/test_cuts.py", "tests/jobs/test_trim.py"
+
+TRIM = [
+    Defect("clusters/cuts_kernels.py", "+ least - 1", "+ least", _CUT),
+    Defect("clusters/cuts_kernels.py", "begin = max(start, end)", "begin = start", _CUT),
+    Defect("clusters/cuts_kernels.py", "+ (begin - start)", "", _CUT),
+    Defect("clusters/cuts.py", "copies[:, 3], copies[:, 1]))]", "copies[:, 1]))]", _CUT),
+    Defect("clusters/cuts.py", "cut = number >= copies", "cut = number > copies", _CUT),
+    Defect("clusters/cuts.py", "rank[documents], hashes))", "documents, hashes))", _CUT),
+    Defect("candidates/crowds_kernels.py", "places[i] - kept[j] < U(least)", "places[i] - kept[j] <= U(least)", _CUT),
+    Defect("candidates/crowds_kernels.py", "if n_kept < copies:", "if n_kept <= copies - 2:", _CUT),
+    Defect(
+        "engines/local/passages/words.py",
+        "base + int(runs.rows[index]) + 1",
+        "base + 1",
+        f"{_TRIMMED} tests/jobs/test_trim_outputs.py",
+    ),
+    Defect(
+        "engines/local/passages/words.py",
+        "(part << 40) + block.first_row",
+        "block.first_row",
+        f"{_TRIMMED} tests/jobs/test_trim_outputs.py",
+    ),
+    Defect(
+        "engines/local/passages/words.py",
+        "options, (part << 40) + block.first_row)",
+        "options, part << 40)",
+        f"{_TRIMMED} tests/jobs/test_trim_outputs.py",
+    ),
+    Defect("engines/local/passages/words.py", "splitmix64(key) + numbers)", "splitmix64(key))", _TRIMMED),
+    Defect(
+        "engines/local/passages/words.py",
+        'np.searchsorted(mark_ends, starts, side="right")',
+        "np.searchsorted(mark_ends, starts)",
+        _TRIMMED,
+    ),
+    Defect(
+        "engines/local/passages/trim.py",
+        "one.hashes ^ salts[one.rows]",
+        "one.hashes",
+        "tests/jobs/test_trim_units.py",
+    ),
+    Defect("engines/local/passages/trim.py", " + np.uint32(span.first)", "", f"{_SAME} -k bytes"),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        "before == int(self._words[at, 0])",
+        "before == int(self._words[at, 0]) + 1",
+        _TRIMMED,
+    ),
+    Defect("engines/local/passages/write_trimmed.py", "rest < max(1, leave)", "rest <= max(1, leave)", _TRIMMED),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        "slice(start, start + batch_sizes.TABLE_ROWS)",
+        "slice(start, start + batch_sizes.TABLE_ROWS - 1)",
+        f"{_SAME} -k bytes",
+    ),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        "few[start : start + batch_sizes.TABLE_ROWS]",
+        "few[start : start + batch_sizes.TABLE_ROWS - 1]",
+        f"{_TRIMMED} {_SAME}",
+    ),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        "np.add.at(cut_words, cuts[:, 0], length.astype(np.int64))",
+        "cut_words[cuts[:, 0]] += length",
+        _TRIMMED,
+    ),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        'max(at, text.rfind("\\n", at, start) + 1)',
+        'max(at, text.rfind("\\n", at, start))',
+        "tests/jobs/test_trim_units.py",
+    ),
+    Defect(
+        "engines/local/passages/write_trimmed.py",
+        "pieces[first : last + 1]",
+        "pieces",
+        f"{_TRIMMED} tests/jobs/test_trim_outputs.py",
+    ),
+]
+
+_STORED = "tests/index/kinds/test_samples.py -k "
+_CONTAINED = "tests/index/kinds/test_containment.py -k "
+
+SAMPLES = [
+    Defect("index/kinds/kernels.py", "np.int32(fmix64(x + WEYL)", "np.int32(fmix64(x)", f"{_STORED}golden"),
+    Defect(
+        "index/kinds/kernels.py", "while place > 0 and smallest", "while place > 1 and smallest", f"{_STORED}definition"
+    ),
+    Defect("index/kinds/samples.py", "LEAST = 16", "LEAST = 15", f"{_STORED}definition"),
+    Defect(
+        "index/kinds/sample_queries.py", "(hits.low >= self.needed)", "(hits.low > self.needed)", f"{_CONTAINED}sizes"
+    ),
+    Defect(
+        "index/kinds/sample_queries.py",
+        "hits >= held_hits(distinct",
+        "hits > held_hits(distinct",
+        f"{_CONTAINED}sizes",
+    ),
+    Defect(
+        "index/kinds/sample_queries.py",
+        "hits[row] >= self._thinned_hits",
+        "hits[row] > 2 * self._thinned_hits",
+        f"{_CONTAINED}sizes",
+    ),
+    Defect("index/kinds/sample_queries.py", "np.bincount(places[is_low]", "np.bincount(places", f"{_CONTAINED}sizes"),
+    Defect(
+        "index/kinds/sample_queries.py",
+        "** _LEAST > 1.0 - recall:",
+        "** _LEAST > 1.0:",
+        f"{_CONTAINED}lower and sqlite",
+    ),
+    Defect("index/kinds/sample_queries.py", "if needed < 1:", "if needed < 0:", f"{_CONTAINED}chosen and sqlite"),
+    Defect(
+        "index/kinds/sample_queries.py",
+        "parts = [Hits.total(parts)]",
+        "parts = [Hits.total(parts[1:])]",
+        f"{_CONTAINED}portions and sqlite",
+    ),
+    Defect(
+        "index/kinds/sample_queries.py",
+        'posting_portions(self.keys, "samples")',
+        'posting_portions(self.keys, "bands")',
+        f"{_CONTAINED}chosen and sqlite",
+    ),
+    Defect("index/kinds/containment.py", " & (numbers != (without or 0))", "", f"{_CONTAINED}order and sqlite"),
+    Defect(
+        "index/kinds/containment.py",
+        "np.maximum(smaller, 1) >= least",
+        "np.maximum(smaller, 1) > least",
+        f"{_CONTAINED}exactly and sqlite",
+    ),
+    Defect(
+        "index/kinds/containment.py",
+        "scanned[first : first + many]",
+        "scanned[first : first + many - 1]",
+        f"{_CONTAINED}portions and sqlite",
+    ),
+    Defect(
+        "index/kinds/containment.py",
+        "numbers[first : min(first + many, high)]",
+        "numbers[first : first + many]",
+        f"{_CONTAINED}portions and sqlite",
+    ),
+    Defect("index/kinds/containment.py", "    yield second\n", "", f"{_CONTAINED}portions and sqlite"),
+    Defect(
+        "index/kinds/containment.py",
+        "by=np.maximum(found.scores[1], found.scores[2])",
+        "by=found.scores[1]",
+        f"{_CONTAINED}order and sqlite",
+    ),
+    Defect(
+        "index/kinds/containment.py",
+        "np.rint(answers.scores[1] * ours)",
+        "np.rint(answers.scores[2] * ours)",
+        f"{_CONTAINED}(chosen or recall) and sqlite",
+    ),
+    Defect("index/kinds/containment_kernels.py", "if value >= 0:", "if value > 0:", f"{_CONTAINED}counted"),
+    Defect(
+        "index/kinds/containment_kernels.py",
+        "while table[place] >= 0 and values",
+        "while table[place] > 0 and values",
+        f"{_CONTAINED}counted",
+    ),
+    Defect(
+        "plan/samples.py",
+        "common -= (common - 1) / sizes >= containment",
+        "common -= 0",
+        "tests/plan/test_samples.py",
+    ),
+    Defect(
+        "plan/samples.py",
+        "common += common / sizes < containment",
+        "common += 0",
+        "tests/plan/test_samples.py",
+    ),
+    Defect("plan/samples.py", "draws + counts + 1.0)", "draws + counts + 2.0)", "tests/plan/test_samples.py"),
+    Defect("plan/samples.py", "- math.log(rate - 1)", "- math.log(rate)", "tests/plan/test_samples.py"),
+    Defect("plan/samples.py", "_log(sizes - common - count)", "_log(sizes - count)", "tests/plan/test_samples.py"),
+    Defect("plan/samples.py", "_SIGMAS = 12", "_SIGMAS = 1", "tests/plan/test_samples.py"),
+]
+
+_ASKED = "tests/index/kinds/test_passage_queries.py -k "
+
+INDEX_PASSAGES = [
+    Defect(
+        "index/kinds/anchors.py",
+        "hashes ^ splitmix64(np.array([settings.seed], np.uint64))",
+        "hashes",
+        f"{_ASKED}golden",
+    ),
+    Defect(
+        "index/kinds/anchors.py",
+        "minlength=len(texts))",
+        "minlength=1)",
+        f"{_ASKED}most and sqlite",
+    ),
+    Defect("index/kinds/anchors.py", "lowercase=options.lowercase, ", "", f"{_ASKED}options and sqlite"),
+    Defect("index/kinds/anchors.py", "nfc=options.nfc, ", "", f"{_ASKED}options and sqlite"),
+    Defect("index/kinds/anchors.py", ", split=options.split", "", f"{_ASKED}options and sqlite"),
+    Defect("index/kinds/passage_queries.py", " + (without is not None)", "", f"{_ASKED}itself and sqlite"),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "counts > self.limits.crowd",
+        "counts >= self.limits.crowd",
+        f"{_ASKED}itself and sqlite",
+    ),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "numbers[starts[crowded]]",
+        "numbers[starts[crowded] + 1]",
+        f"{_ASKED}crowded and sqlite",
+    ),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "stay = numbers != (without or 0)",
+        "stay = numbers > 0",
+        f"{_ASKED}crowd and sqlite",
+    ),
+    Defect(
+        "index/kinds/passage_queries.py", "rows[:, 1] += np.uint32(len(ids))", "pass", f"{_ASKED}portions and sqlite"
+    ),
+    Defect(
+        "index/kinds/passage_queries.py", '- self._sizes.k, "right")', "- self._sizes.k)", f"{_ASKED}maximal and sqlite"
+    ),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "rare[last] == rare[first]",
+        "rare[last] <= rare[first] + 1",
+        f"{_ASKED}most and sqlite",
+    ),
+    Defect("index/kinds/passage_queries.py", "rows[:, 1], -total))", "rows[:, 1], total))", f"{_ASKED}most and sqlite"),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "query + places[0], places[first]",
+        "query + places[1], places[first]",
+        f"{_ASKED}many and sqlite",
+    ),
+    Defect(
+        "index/sqlite/tables.py",
+        "AND b.document <= coalesce(",
+        "AND b.document < coalesce(",
+        f"{_ASKED}crowded and sqlite",
+    ),
+    Defect(
+        "index/sqlite/tables.py",
+        "ORDER BY c.document LIMIT",
+        "ORDER BY c.document DESC LIMIT",
+        f"{_ASKED}crowded and sqlite",
+    ),
+    Defect(
+        "index/sqlite/backend.py",
+        "apsw.carray(keys), most - 1)",
+        "apsw.carray(keys), most - 2)",
+        f"{_ASKED}itself and sqlite",
+    ),
+    Defect(
+        "index/postgres/tables.py",
+        "ORDER BY document LIMIT %s) AS b",
+        "ORDER BY document DESC LIMIT %s) AS b",
+        f"{_ASKED}crowded and postgres",
+    ),
+    Defect(
+        "index/postgres/tables.py",
+        "FROM {} WHERE key = w.key ORDER",
+        "FROM bands WHERE key = w.key ORDER",
+        f"{_ASKED}crowded and postgres",
+    ),
+    Defect(
+        "index/postgres/backend.py",
+        "WHERE b.key = w.key AND b.document = w.document",
+        "WHERE b.key = w.key",
+        f"{_ASKED}life and postgres",
+    ),
+    Defect(
+        "index/write.py", "            if kind.content_tables:\n", "            if False:\n", f"{_ASKED}life and sqlite"
+    ),
+    Defect(
+        "index/kinds/text_entries.py",
+        '        keys["anchors"] = _anchor_keys_of(contents, settings)',
+        "        pass",
+        f"{_ASKED}life and sqlite",
+    ),
+    Defect(
+        "index/kinds/text_entries.py",
+        "table: some.take(rows) for table",
+        "table: some for table",
+        f"{_ASKED}life and sqlite",
+    ),
+    Defect("index/reader.py", "pa.large_string())), number)", "pa.large_string())))", f"{_ASKED}itself and sqlite"),
+    Defect(
+        "index/reader.py",
+        "queries.lengths, searcher.limits.least, passages",
+        "queries.lengths, 1, passages",
+        f"{_ASKED}counted and sqlite",
+    ),
+    Defect("index/reader.py", "query, limits, without=number)", "query, limits)", f"{_CONTAINED}order and sqlite"),
+    Defect(
+        "index/reader.py",
+        "if self._kind_cache is None or self._kind_cache[0] is not self.settings:",
+        "if self._kind_cache is None:",
+        "tests/index/kinds/test_measured_life.py -k sqlite",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES),
 ]
