@@ -1126,7 +1126,7 @@ INDEX_PASSAGES = [
         "WHERE b.key = w.key",
         f"{_ASKED}life and postgres",
     ),
-    Defect("index/write.py", "if not self.kind.content_tables:", "if self.kind.content_tables:", f"{_ASKED}life and sqlite"),
+    Defect("index/write.py", "if not self.kind.content_tables:", "if self.kind.settings:", f"{_ASKED}life and sqlite"),
     Defect(
         "index/kinds/text_entries.py",
         '        keys["anchors"] = _anchor_keys_of(contents, settings)',
