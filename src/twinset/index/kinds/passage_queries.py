@@ -21,7 +21,7 @@ from twinset.options.passages import PLACES
 from twinset.pairs.coverage import count_holders
 from twinset.pairs.passages import Joined, LoadedWords, maximal_runs, spans_of
 from twinset.schema import PASSAGES, Flags, Hashes, Numbers, Places
-from twinset.sketches.winnowing import Anchors
+from twinset.sketches.winnowing import Anchors, surroundings
 from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 
@@ -90,7 +90,7 @@ class PassageSearcher:
             ids += some
         found = _Found.concat(parts)
         documents = count_holders(found.rows, len(ids) + 1).astype(np.int64)
-        documents[self._are_crowded(found.rows, anchors.places, crowded)] = self.limits.crowd + 1
+        documents[self._are_crowded(found.rows, words, anchors.places, crowded)] = self.limits.crowd + 1
         order = _best_first(found.rows, len(ids) + 1)
         rows = found.rows[order]
         columns = [
@@ -158,11 +158,17 @@ class PassageSearcher:
         starts[order], ends[order] = place_spans(block, self._options, spans)
         return starts, ends
 
-    def _are_crowded(self, rows: Joined, places: Numbers, crowded: Flags) -> Flags:
-        """Return which passages have crowded anchors of the query only."""
+    def _are_crowded(self, rows: Joined, words: Hashes, places: Numbers, crowded: Flags) -> Flags:
+        """Return which passages have crowded anchors only.
+
+        The anchors of a passage are those that its own windows keep, as a text of its words alone has them. One that
+        only a window over its edge keeps is not in other documents with the passage.
+        """
+        whole, ends = np.array([0, len(words)]), np.array([len(places)])
+        windows = surroundings(words, whole, ends, places, self._sizes)
         rare = np.concatenate([[0], np.cumsum(~crowded)])
-        first = np.searchsorted(places, rows[:, 2])
-        last = np.searchsorted(places, rows[:, 3].astype(np.int64) - self._sizes.k, "right")
+        first = np.searchsorted(windows.last, rows[:, 2])
+        last = np.searchsorted(windows.first, rows[:, 3].astype(np.int64) - self._sizes.least, "right")
         found: Flags = rare[last] == rare[first]
         return found
 
