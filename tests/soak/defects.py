@@ -1075,7 +1075,16 @@ INDEX_PASSAGES = [
         "index/kinds/passage_queries.py", "rows[:, 1] += np.uint32(len(ids))", "pass", f"{_ASKED}portions and sqlite"
     ),
     Defect(
-        "index/kinds/passage_queries.py", '- self._sizes.k, "right")', "- self._sizes.k)", f"{_ASKED}maximal and sqlite"
+        "index/kinds/passage_queries.py",
+        'astype(np.int64) - self._sizes.least, "right")',
+        "astype(np.int64) - self._sizes.least)",
+        f"{_ASKED}crowded and sqlite",
+    ),
+    Defect(
+        "index/kinds/passage_queries.py",
+        "np.searchsorted(windows.last, rows[:, 2])",
+        "np.searchsorted(places, rows[:, 2])",
+        f"{_ASKED}crowded and sqlite",
     ),
     Defect(
         "index/kinds/passage_queries.py",
