@@ -13,8 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
 
-import pyarrow as pa
-
 from twinset.engines.progress import Progress, Silent
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.passages import PassagesOptions, TrimOptions
@@ -52,7 +50,8 @@ class Job:
     rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
     while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; if it is empty and
-    the default column ``id`` has repeated ids, rows are named ``file:row``.
+    the default column ``id`` has repeated ids, rows are named ``file:row``. `address` is the output of an engine that does
+    not write to this machine's file system by itself.
     """
 
     sources: tuple[object, ...]
@@ -65,6 +64,7 @@ class Job:
     needs_ids: str = ""
     rows_file: Path | None = None
     pairs_folder: bool = False
+    address: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Output:
     summary: dict[str, Any]
     plan: Any
     path: Path | None
-    tables: dict[str, pa.Table]
+    tables: dict[str, Any]
     sources: tuple[object, ...] = ()
     held: object = None
 

@@ -56,3 +56,10 @@ INDEX_COMPARED = 2**22
 """Pairs of query and document whose shared shingles are counted together."""
 INDEX_RUN = 16384
 """Maximum number of documents in one run."""
+
+BUCKET_DOCUMENTS = 1 << 15
+"""Documents of a bucket that a Spark task compares with each other; a larger bucket is cut into pieces."""
+FAMILY_SHINGLES = 1 << 22
+"""Shingles of a family that a Spark task verifies; a larger family is cut into pieces."""
+CLUSTERED_PAIRS = 1 << 22
+"""Pairs that one Spark task clusters; more are first decided in rounds."""

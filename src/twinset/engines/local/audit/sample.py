@@ -6,7 +6,8 @@ from twinset.compiled.bytes_kernels import splitmix64
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.steps.candidates import distinct_contents
-from twinset.schema import Flags, Numbers
+from twinset.engines.local.steps.sketch import WorkOptions
+from twinset.schema import Flags, Hashes, Numbers
 
 MOST_DOCUMENTS = 2**32 - 1
 PILOT = 256
@@ -38,8 +39,7 @@ def drawn(corpus: Corpus, numbers: Numbers, count: int, seed: int) -> Numbers:
 
     The order depends on contents and seed only, not on the order of rows or files.
     """
-    digests = corpus.digests[numbers]
-    keys = splitmix64(digests[:, 0] ^ splitmix64(digests[:, 1] ^ np.uint64(seed)))
+    keys = draw_keys(corpus.digests[numbers], seed)
     if count < len(keys):
         chosen = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
     else:
@@ -48,17 +48,28 @@ def drawn(corpus: Corpus, numbers: Numbers, count: int, seed: int) -> Numbers:
     return np.ascontiguousarray(numbers[order])
 
 
-def most(counts: Numbers, work: int, characters: bool = False) -> int:
+def most(documents: int, shingles: int, work: int, options: WorkOptions) -> int:
     """Return the maximum sample size: a fixed share of all shingles, or all of a small corpus.
 
-    `counts` are the shingles of the eligible documents, `work` those of their partners. `characters`: a text has
-    several times as many character shingles, and a run takes less time for each.
+    `shingles` are those of the eligible documents, `work` those of their partners.
     """
-    total = int(counts.sum(dtype=np.int64))
-    if total <= _SMALL_CORPUS:
-        return len(counts)
+    if shingles <= _SMALL_CORPUS:
+        return documents
+    # A text has several times as many character shingles, and a run takes less time for each.
+    characters = options.item_kind == "text" and options.kind == "char"
     target = min(max(work // _SHARE, _SMALL_CORPUS), _MAX_SHINGLES // 2 if characters else _MAX_SHINGLES)
-    return max(1, target * len(counts) // total)
+    return max(1, target * documents // shingles)
+
+
+def draw_keys(digests: Hashes, seed: int) -> Hashes:
+    """Return the keys by which documents are drawn, the least first, from their content digests."""
+    keys: Hashes = splitmix64(digests[:, 0] ^ splitmix64(digests[:, 1] ^ np.uint64(seed)))
+    return keys
+
+
+def pilot_size(sample: int, documents: int) -> int:
+    """Return how many documents of the sample are compared with as many others first."""
+    return PILOT if sample == documents else min(PILOT, sample // 2)
 
 
 def crowd(known: float, threshold: float) -> int:

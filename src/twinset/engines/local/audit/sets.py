@@ -124,8 +124,8 @@ class SetAudit:
     def _draw(self, size: int | None) -> Numbers:
         """Draw the documents to compare."""
         numbers = np.flatnonzero(self.own).astype(np.uint32)
-        characters = self.options.item_kind == "text" and self.options.kind == "char"
-        limit = sampling.most(self.corpus.counts[numbers], self.work, characters) if size is None else size
+        shingles = int(self.corpus.counts[numbers].sum(dtype=np.int64))
+        limit = sampling.most(len(numbers), shingles, self.work, self.options) if size is None else size
         return sampling.drawn(self.corpus, numbers, min(limit, len(numbers)), self.options.seed)
 
     def audit(self, size: int | None, pairs: Spool, sizes: Numbers, candidates: int) -> AuditResult:
@@ -149,7 +149,7 @@ class SetAudit:
 
         A pilot of the sample is compared with as many others first, to estimate the work.
         """
-        few = sampling.PILOT if len(sample) == np.count_nonzero(self.own) else min(sampling.PILOT, len(sample) // 2)
+        few = sampling.pilot_size(len(sample), int(np.count_nonzero(self.own)))
         first, others = sample[:few], sample[few : 2 * few]
         if self.corpus.border is not None:
             numbers = np.flatnonzero(self.partners).astype(np.uint32)
@@ -161,14 +161,9 @@ class SetAudit:
         together = not fits or self.corpus.border is not None
         loaded = self._load(np.concatenate([loadable, others]) if together else loadable)
         start = len(loadable) if len(loaded.numbers) > len(loadable) else len(first)
-        table = Inverted.of(loaded.part(0, len(first)).sets)
-        trial = loaded.part(start, start + len(others))
-        matches = table.matches(trial.sets, self.options.least, contained=self.contained)
-        entries_read = sum(entries for _, entries in matches)
-        limit = sampling.crowd(table.known(trial.sets), self.options.least)
-        count = sampling.affordable(
-            len(sample), entries_read / len(first) / len(others), self.n_partners, self.work,
-            candidates * (self.work // self.n_partners), float(degrees[sample].mean()), limit,
+        count = affordable_count(
+            loaded.part(0, len(first)).sets, loaded.part(start, start + len(others)).sets, self.options, len(sample),
+            self.n_partners, self.work, candidates, float(degrees[sample].mean()),
         )  # fmt: skip
         return sample[:count], loaded.part(0, count) if fits or count <= len(first) else None
 
@@ -293,6 +288,21 @@ class SetAudit:
         seen = np.isin(pair_words(rows[:, 1], rows[:, 0]), known)
         refuse_lost_pairs(int(np.count_nonzero(seen)), len(known))
         return ~seen
+
+
+def affordable_count(
+    first: Sets, others: Sets, options: WorkOptions, count: int, partners: int, work: int, candidates: int, pairs: float
+) -> int:
+    """Return how many of `count` sampled documents a run affords, after comparing the `first` ones with as many others.
+
+    `work` are the shingles of all partners, `pairs` the pairs per sampled document.
+    """
+    contained = options.contained is not None
+    table = Inverted.of(first)
+    entries_read = sum(entries for _, entries in table.matches(others, options.least, contained=contained))
+    limit = sampling.crowd(table.known(others), options.least)
+    read = entries_read / len(first.sizes) / len(others.sizes)
+    return sampling.affordable(count, read, partners, work, candidates * (work // partners), pairs, limit)
 
 
 def _degrees(pairs: Spool, documents: int) -> Places:

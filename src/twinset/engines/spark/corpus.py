@@ -1,0 +1,39 @@
+"""The documents of a run on Spark, as data frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from twinset.engines.spark.session import DataFrame
+
+__all__ = ["Contents", "Corpus", "Decided"]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The rows of a run.
+
+    `frame` has the rows as given, `rows` their ids and items, `sketched` a row of sketches for each, which is stored.
+    `counts` are totals over all rows.
+    """
+
+    frame: DataFrame
+    rows: DataFrame
+    sketched: DataFrame
+    counts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The distinct contents: a row for each, with the least id that has it (`first`) and the best (`best`)."""
+
+    table: DataFrame
+    counts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """For each content the id that is kept in its place (`kept_by`), with the scores of that pair."""
+
+    table: DataFrame

@@ -1,0 +1,1 @@
+"""The steps of a run as data frames. What runs inside a task is in `tasks/`."""

@@ -1,0 +1,161 @@
+"""Audit a run: compare a sample of its contents exactly with all rows, on the cluster.
+
+The sample is the one that the local engine draws. It is small, whatever the number of documents, so that the driver
+can hold it and every task receives it whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twinset.engines.local.audit import sample as sampling
+from twinset.engines.local.audit.result import MAX_NAMED, refuse_lost_pairs
+from twinset.engines.local.audit.sets import affordable_count
+from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.session import DataFrame, SparkSession, as_table, functions
+from twinset.engines.spark.steps.read import ID
+from twinset.engines.spark.store import Store
+from twinset.engines.spark.tasks import audit as comparing
+from twinset.engines.spark.tasks.settings import Settings, opened
+from twinset.engines.spark.worker import task
+from twinset.options import DedupOptions, PairsOptions
+from twinset.pairs.audit.recall_interval import Sampled, recall_of
+from twinset.pairs.sets import scores
+
+__all__ = ["audit_pairs"]
+
+F = functions
+
+
+def audit_pairs(
+    corpus: Corpus, contents: Contents, pairs: DataFrame, candidates: int, options: PairsOptions | DedupOptions,
+    settings: Settings, store: Store,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the audit of the summary: documents, pairs, found, recall, its interval, and missed pairs."""
+    session = corpus.rows.sparkSession
+    sample, degrees = _draw(contents, pairs, options, session)
+    few, count = _cut(corpus, contents, sample, degrees, candidates, options, settings)
+    sample, degrees = sample.slice(0, count), degrees[:count]
+    near = store.keep(_near(corpus, contents, pairs, sample, few.slice(0, count), options, settings), "near")
+    per_document = near.groupBy("place").agg(
+        F.count(F.lit(1)).alias("pairs_of"),
+        F.sum(F.col("missed").cast("bigint")).alias("missed_of"),
+        F.sum(F.col("once").cast("bigint")).alias("pairs"),
+        F.sum((F.col("once") & F.col("missed")).cast("bigint")).alias("missed"),
+    )
+    found = {name: np.asarray(column) for name, column in zip(per_document.columns, as_table(per_document).columns, strict=True)}
+    pairs_of, missed_of = np.zeros((2, count), np.int64)
+    pairs_of[found["place"]], missed_of[found["place"]] = found["pairs_of"], found["missed_of"]
+    refuse_lost_pairs(int(pairs_of.sum() - missed_of.sum()), int(degrees.sum()))
+    sampled = Sampled(
+        population=contents.counts["contents"], pairs_of=pairs_of, missed_of=missed_of,
+        pairs=int(found["pairs"].sum()), missed=int(found["missed"].sum()),
+    )  # fmt: skip
+    return _summary(sampled, near)
+
+
+def _draw(
+    contents: Contents, pairs: DataFrame, options: PairsOptions | DedupOptions, session: SparkSession
+) -> tuple[pa.Table, np.ndarray[Any, Any]]:
+    """Draw the largest sample that may be compared: digest, first and place of its contents, and the pairs of each."""
+    documents, shingles = contents.counts["contents"], contents.counts["tokens"]
+    size = sampling.most(documents, shingles, shingles, options) if options.audit is None else options.audit
+    drawn = contents.table.select("draw", "first", "digest").orderBy("draw", "first").limit(min(size, documents))
+    table = as_table(drawn)
+    sample = pa.table({"digest": table["digest"], "first": table["first"], "place": pa.array(np.arange(table.num_rows, dtype=np.int32))})
+    ends = pairs.select("left_digest", "right_digest").select(F.explode(F.array("left_digest", "right_digest")).alias("digest"))
+    counted = ends.join(F.broadcast(_as_frame(session, sample)), "digest").groupBy("place").count()
+    found = as_table(counted)
+    degrees = np.zeros(sample.num_rows, np.int64)
+    degrees[np.asarray(found["place"])] = np.asarray(found["count"])
+    return sample, degrees
+
+
+def _as_frame(session: SparkSession, table: pa.Table) -> DataFrame:
+    return session.createDataFrame(table.select(["digest", "first", "place"]))
+
+
+def _cut(
+    corpus: Corpus, contents: Contents, sample: pa.Table, degrees: np.ndarray[Any, Any], candidates: int,
+    options: PairsOptions | DedupOptions, settings: Settings,
+) -> tuple[pa.Table, int]:  # fmt: skip
+    """Return the items of the sample in its order, and how many of them the run affords to compare."""
+    session = corpus.rows.sparkSession
+    chosen = F.broadcast(_as_frame(session, sample).select("first", "place"))
+    joined = corpus.rows.join(chosen, corpus.rows[ID] == chosen["first"])
+    items = [name for name in corpus.rows.columns if name != ID and not name.startswith("rank_")]
+    rows = as_table(joined.select("place", *(F.col(f"`{name}`") for name in items)))
+    rows = rows.sort_by("place").drop_columns("place")
+    documents = contents.counts["contents"]
+    few = sampling.pilot_size(sample.num_rows, documents)
+    others = min(few, sample.num_rows - few)
+    if options.audit is not None or not few or not others:
+        return rows, sample.num_rows
+    loaded = comparing.load_sample(rows.slice(0, few + others), opened(settings))
+    work = contents.counts["tokens"]
+    count = affordable_count(
+        loaded.part(0, few), loaded.part(few, few + others), options, sample.num_rows, documents, work, candidates,
+        float(degrees.mean()),
+    )  # fmt: skip
+    return rows, count
+
+
+def _near(
+    corpus: Corpus, contents: Contents, pairs: DataFrame, sample: pa.Table, items: pa.Table,
+    options: PairsOptions | DedupOptions, settings: Settings,
+) -> DataFrame:  # fmt: skip
+    """Return a row for each content near a sampled one: whether the run missed the pair, and whether to count it here."""
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, items.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(items)
+    sent = {**settings, "sample": stream.getvalue().to_pybytes(), "count": items.num_rows, "least": options.least}
+    rows = corpus.rows.select(ID, *(F.col(f"`{name}`") for name in items.column_names))
+    found = rows.mapInArrow(task("audit", "compare_with_sample", sent), comparing.COLUMNS)
+    frame = _as_frame(corpus.rows.sparkSession, sample)
+    own = F.broadcast(frame.select(F.col("place"), F.col("digest").alias("own_digest"), F.col("first").alias("own_id")))
+    sampled = F.broadcast(frame.select("digest", F.lit(True).alias("sampled")))
+    near = (
+        found.join(contents.table.select("digest", "first"), F.col("id") == F.col("first"))
+        .join(own, "place")
+        .where(F.col("digest") != F.col("own_digest"))
+        .join(sampled, "digest", "left")
+        .withColumn("left_digest", F.least("digest", "own_digest"))
+        .withColumn("right_digest", F.greatest("digest", "own_digest"))
+    )
+    known = pairs.select("left_digest", "right_digest", F.lit(True).alias("known"))
+    marked = near.join(known, ["left_digest", "right_digest"], "left")
+    once = F.col("sampled").isNull() | (F.col("own_id") < F.col("id"))
+    return marked.select(
+        "place", "id", "own_id", "shared", "size", "own_size", F.col("known").isNull().alias("missed"), once.alias("once")
+    )
+
+
+def _summary(sampled: Sampled, near: DataFrame) -> dict[str, Any]:
+    recall, low, high = recall_of(sampled)
+    summary: dict[str, Any] = {
+        "documents": len(sampled.pairs_of),
+        "pairs": sampled.pairs,
+        "found": sampled.pairs - sampled.missed,
+        "recall": recall,
+        "low": low,
+        "high": high,
+    }
+    if sampled.missed:
+        own_left = F.col("own_id") < F.col("id")
+        columns = [
+            F.least("own_id", "id").alias("left"),
+            F.greatest("own_id", "id").alias("right"),
+            "shared",
+            F.when(own_left, F.col("own_size")).otherwise(F.col("size")).alias("left_size"),
+            F.when(own_left, F.col("size")).otherwise(F.col("own_size")).alias("right_size"),
+        ]
+        rows = as_table(near.where("once and missed").select(*columns).orderBy("left", "right").limit(MAX_NAMED))
+        shared, left, right = (np.asarray(rows[name]) for name in ("shared", "left_size", "right_size"))
+        named = pa.table({"left": rows["left"], "right": rows["right"], **scores(shared, left, right)})
+        summary["missed"] = named.to_pylist()
+    return summary
+

@@ -1,0 +1,77 @@
+"""The keep policy as columns: the row with the least rank is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twinset.engines.spark.session import Column, DataFrame, functions
+from twinset.engines.spark.steps.read import column
+from twinset.errors import ColumnError, OptionError
+from twinset.options import DedupOptions, PairsOptions
+from twinset.options.checks import shown_value
+
+__all__ = ["best_rank", "rank_columns"]
+
+F = functions
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+
+def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions, order_by: str | None) -> list[Column]:
+    """Return the columns of a frame that the policy needs, named rank_0, rank_1 and so on, as the least is best."""
+    found: list[Column] = []
+    for rule, name in options.keep_rules:
+        if name is not None:
+            _check_column(frame, name)
+            found += _ordered(column(frame, name), dict(frame.dtypes)[name], rule in ("highest", "newest"), rule, name)
+        elif rule == "first" and order_by is not None:
+            _check_column(frame, order_by)
+            found += [column(frame, order_by).isNull().cast("int"), column(frame, order_by)]
+    return [one.alias(f"rank_{number}") for number, one in enumerate(found)]
+
+
+def best_rank(options: PairsOptions | DedupOptions, order_by: str | None) -> Column:
+    """Return the rank of a sketched row under the policy: a structure, which ends with the id."""
+    members: list[Column] = []
+    used = 0
+    for rule, name in options.keep_rules:
+        if name is not None or (rule == "first" and order_by is not None):
+            members += [F.col(f"rank_{used}"), F.col(f"rank_{used + 1}")]
+            used += 2
+        elif rule in _OWN:
+            members.append(_OWN[rule]())
+    named = [one.alias(f"key_{number}") for number, one in enumerate(members)]
+    return F.struct(*named, F.col("id"))
+
+
+_OWN: dict[str, Callable[[], Column]] = {"longest": lambda: -F.col("length"), "source": lambda: F.lit(0)}
+
+
+def _check_column(frame: DataFrame, name: str) -> None:
+    if name not in frame.columns:
+        raise ColumnError(
+            f"there is no column {shown_value(name)}; the columns are {', '.join(map(shown_value, frame.columns))}"
+        )
+
+
+def _ordered(values: Column, kind: str, descending: bool, rule: str, name: str) -> list[Column]:
+    """Return two columns by which values are ordered, missing ones last."""
+    if kind in ("float", "double"):
+        values = F.when(~F.isnan(values), values.cast("double"))
+        ordered = -values if descending else values
+    elif kind in _WHOLE or kind == "boolean":
+        whole = values.cast("bigint")
+        ordered = F.bitwise_not(whole) if descending else whole
+    elif kind.startswith("decimal"):
+        ordered = -values if descending else values
+    elif kind == "date":
+        days = F.unix_date(values).cast("bigint")
+        ordered = -days if descending else days
+    elif kind in ("timestamp", "timestamp_ntz"):
+        micros = F.unix_micros(values.cast("timestamp"))
+        ordered = F.bitwise_not(micros) if descending else micros
+    else:
+        raise OptionError(
+            f"--keep {rule}:{name} cannot order the column {shown_value(name)} of type {kind} on Spark; cast it to a "
+            "number, a date or a timestamp first"
+        )
+    return [values.isNull().cast("int"), ordered]

@@ -1,0 +1,107 @@
+"""documents → shingles → sketches, and identical contents once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
+from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.session import Column, DataFrame, as_table, functions, translated
+from twinset.engines.spark.store import Store
+from twinset.engines.spark.tasks import sketch
+from twinset.engines.spark.tasks.settings import Settings
+from twinset.engines.spark.worker import task
+from twinset.errors import ColumnError, DuplicateIdError
+from twinset.options import DedupOptions, PairsOptions
+from twinset.options.checks import shown_value
+
+__all__ = ["ID", "collapse", "column", "id_column", "read"]
+
+F = functions
+ID = "twinset_id"
+"""The column of ids as strings, beside those of the items."""
+
+
+def column(frame: DataFrame, name: str) -> Column:
+    """Return a column, or a field of a nested one such as ``meta.body``."""
+    if name in frame.columns:
+        return F.col(f"`{name}`")
+    return F.col(".".join(f"`{part}`" for part in name.split(".")))
+
+
+def id_column(frame: DataFrame, options: PairsOptions | DedupOptions) -> str:
+    """Return the column of ids; a data frame has no row numbers that could take its place."""
+    name = options.id or "id"
+    if name not in frame.columns:
+        given = f"there is no column {shown_value(name)}" if options.id else "the rows have no column id"
+        raise ColumnError(
+            f"{given}; the columns are {', '.join(map(shown_value, frame.columns))}: name one of unique ids with "
+            "--id NAME, since the rows of a data frame have no numbers"
+        )
+    kind = dict(frame.dtypes)[name]
+    if kind not in ("string", "tinyint", "smallint", "int", "bigint") and not kind.startswith(("varchar", "char")):
+        raise ColumnError(f"ids must be strings or whole numbers, but {shown_value(name)} holds {kind}")
+    return name
+
+
+def read(
+    frame: DataFrame, rows: DataFrame, options: PairsOptions | DedupOptions, settings: Settings, store: Store
+) -> Corpus:
+    """Sketch all rows, store the sketches and count them."""
+    ranks = [(name, kind) for name, kind in rows.dtypes if name.startswith("rank_")]
+    schema = ", ".join([sketch.COLUMNS, *(f"{name} {kind}" for name, kind in ranks)])
+    made = task("sketch", "sketch", {**settings, "ranks": [name for name, _ in ranks]})
+    sketched = store.keep(rows.mapInArrow(made, schema), "sketched")
+    counts = _count(sketched)
+    _check_ids(sketched, counts, options)
+    return Corpus(frame, rows, sketched, counts)
+
+
+def _count(sketched: DataFrame) -> dict[str, Any]:
+    """Count rows by outcome."""
+    of = {"empty": EMPTY, "unreadable": UNREADABLE}
+    totals = sketched.agg(
+        F.count(F.lit(1)).alias("documents"),
+        *(F.coalesce(F.sum((F.col("status") == status).cast("bigint")), F.lit(0)).alias(name) for name, status in of.items()),
+        F.coalesce(F.sum(F.col("replaced").cast("bigint")), F.lit(0)).alias("replaced"),
+        F.coalesce(F.sum("bytes"), F.lit(0)).alias("text_bytes"),
+        F.coalesce(F.sum(F.col("id").isNull().cast("bigint")), F.lit(0)).alias("without_id"),
+    )
+    [row] = as_table(totals).to_pylist()
+    return dict(row)
+
+
+def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:
+    name = shown_value(options.id or "id")
+    if counts.pop("without_id"):
+        raise ColumnError(f"the id {name} is null in some rows; every row needs an id: name another column with --id NAME")
+    repeated = sketched.groupBy("id").count().where("count > 1").orderBy("id").limit(1)
+    for row in as_table(repeated).to_pylist():
+        raise DuplicateIdError(
+            f"the id {row['id']!r} appears {row['count']} times; name a column of unique ids with --id NAME"
+        )
+
+
+def collapse(corpus: Corpus, best: Column, store: Store) -> Contents:
+    """Group rows by content; `best` orders the rows of a content, the least first."""
+    first = F.struct("id", "tokens", "bytes", "draw", "keys", "sketch")
+    grouped = (
+        corpus.sketched.where(F.col("status") == READ)
+        .groupBy("digest")
+        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"))
+        .select(
+            "digest", "copies", "best", F.col("one.id").alias("first"),
+            *(F.col(f"one.{name}").alias(name) for name in ("tokens", "bytes", "draw", "keys", "sketch")),
+        )
+    )  # fmt: skip
+    table = store.keep(grouped, "contents")
+    copies = F.col("copies")
+    totals = table.agg(
+        F.count(F.lit(1)).alias("contents"),
+        F.coalesce(F.sum(copies - 1), F.lit(0)).alias("identical"),
+        F.coalesce(F.sum(F.expr("copies * (copies - 1) div 2")), F.lit(0)).alias("identical_pairs"),
+        F.coalesce(F.sum("tokens"), F.lit(0)).alias("tokens"),
+    )
+    [counts] = as_table(totals).to_pylist()
+    return Contents(table, counts)

@@ -1,0 +1,46 @@
+"""Intermediate tables: computed once, and read by all later steps.
+
+With a folder they are Parquet files there, which outlive a lost executor. Without one they are on the disks of the
+executors, and a lost executor ends the run. Either way a later step does not know how a table was made: the plan that
+Spark keeps of it would otherwise double at every use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from twinset.engines.spark.session import DataFrame, SparkSession, StorageLevel, translated
+
+__all__ = ["Store"]
+
+
+@dataclass
+class Store:
+    """The intermediate tables of a run, in the folder `path` if there is one."""
+
+    session: SparkSession
+    path: str | None = None
+    _made: dict[str, DataFrame] = field(default_factory=dict)
+
+    def keep(self, frame: DataFrame, name: str) -> DataFrame:
+        """Compute a table and keep it."""
+        name = name if name not in self._made else f"{name}-{len(self._made)}"
+        with translated():
+            if self.path is None:
+                kept = frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+            else:
+                frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
+                kept = self.session.read.parquet(f"{self.path}/{name}")
+        self._made[name] = kept
+        return kept
+
+    def clear(self) -> None:
+        """Empty the tables: a session has no way to remove the files of a folder that works everywhere."""
+        while self._made:
+            name, kept = self._made.popitem()
+            with translated():
+                if self.path is None:
+                    kept.unpersist()
+                else:
+                    empty = self.session.createDataFrame([], kept.schema)
+                    empty.write.mode("overwrite").parquet(f"{self.path}/{name}")
