@@ -63,23 +63,55 @@ class SparkDedup(SparkPairs):
 def find_pairs(
     frame: DataFrame, *, output: str | None = None, progress: ProgressChoice = False, **options: Any
 ) -> SparkPairs:
-    """Find every pair of rows at least as similar as the threshold."""
-    with _opened(frame, PairsOptions.of(**options), output, None, progress) as run:
+    """Find every pair of rows at least as similar as the threshold.
+
+    Parameters
+    ----------
+    frame
+        Any data frame of Spark. A column has unique ids: `id`, or the one that ``id=`` names.
+    output
+        A folder for the pairs, at any address that Spark can write to; without it the session stores them.
+    progress
+        Bars for True, or an object that receives the progress of the run.
+    **options
+        The options of `twinset pairs`, as keyword arguments; one that Spark cannot honour is refused.
+
+    Returns
+    -------
+    SparkPairs
+        With `.pairs` (a data frame), `.summary` and `.plan`.
+    """
+    engine = SparkEngine(frame.sparkSession)
+    job = Job((frame,), PairsOptions.of(engine="spark", **options), twinset.__version__)
+    job = job if output is None else engine.write_pairs_to(job, output)
+    with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         return SparkPairs(pipeline.find_pairs(run))
 
 
 def dedup(
-    frame: DataFrame, *, output: str | None = None, order_by: str | None = None, progress: ProgressChoice = False,
-    **options: Any,
-) -> SparkDedup:  # fmt: skip
-    """Remove near-duplicates, with a reason for each."""
-    with _opened(frame, DedupOptions.of(**options), output, order_by, progress) as run:
+    frame: DataFrame, *, output: str | None = None, progress: ProgressChoice = False, **options: Any
+) -> SparkDedup:
+    """Remove near-duplicates, with a reason for each.
+
+    Parameters
+    ----------
+    frame
+        Any data frame of Spark. A column has unique ids: `id`, or the one that ``id=`` names.
+    output
+        A folder for the result, at any address that Spark can write to; without it the session stores the tables.
+    progress
+        Bars for True, or an object that receives the progress of the run.
+    **options
+        The options of `twinset dedup`, as keyword arguments; one that Spark cannot honour is refused. ``order_by=``
+        names the column by which a row is the first.
+
+    Returns
+    -------
+    SparkDedup
+        With `.kept`, `.removed`, `.clusters` and `.pairs` (data frames), `.summary` and `.plan`.
+    """
+    engine = SparkEngine(frame.sparkSession)
+    job = Job((frame,), DedupOptions.of(engine="spark", **options), twinset.__version__)
+    job = job if output is None else engine.write_result_to(job, output)
+    with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         return SparkDedup(pipeline.dedup(run))
-
-
-def _opened(
-    frame: DataFrame, options: PairsOptions | DedupOptions, output: str | None, order_by: str | None, progress: ProgressChoice
-) -> SparkRun:
-    job = Job((frame,), options, twinset.__version__, address=output)
-    with reporting(progress) as reporter:
-        return SparkEngine(frame.sparkSession, order_by).open(replace(job, progress=reporter))

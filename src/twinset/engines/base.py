@@ -50,8 +50,8 @@ class Job:
     rows, if that is wanted.
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
     while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; if it is empty and
-    the default column ``id`` has repeated ids, rows are named ``file:row``. `address` is the output of an engine that does
-    not write to this machine's file system by itself.
+    the default column ``id`` has repeated ids, rows are named ``file:row``. `address` is the output of an engine that
+    does not write to this machine's file system by itself.
     """
 
     sources: tuple[object, ...]
@@ -72,6 +72,7 @@ class Output:
     """The result of a run: its summary, its plan, and its tables unless they were written to `path`.
 
     `sources` are those that a result in memory may read again; `held` is whatever must live as long as they do.
+    `recorded` is false if the tables are no Arrow tables, and lack the records that explain and recut need.
     """
 
     summary: dict[str, Any]
@@ -80,10 +81,16 @@ class Output:
     tables: dict[str, Any]
     sources: tuple[object, ...] = ()
     held: object = None
+    recorded: bool = True
 
 
 class Run(ABC):
-    """One run of an engine, a context manager. The pipeline calls its steps in the order below."""
+    """One run of an engine, a context manager. The pipeline calls its steps in the order below.
+
+    `options` are those of the job, or what the run has chosen where the job leaves it open.
+    """
+
+    options: Any
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -179,6 +186,12 @@ class TrimRun(ABC):
 
 class Engine(Protocol):
     """Opens runs."""
+
+    def write_pairs_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, a file or a folder for pairs, which must not replace anything else."""
+
+    def write_result_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, the place of a result, which must not replace anything else."""
 
     def open(self, job: Job) -> Run:
         """Open the sources of a job; nothing is read yet."""

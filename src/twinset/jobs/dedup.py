@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import twinset
 from twinset import pipeline
-from twinset.engines.base import Job
+from twinset.engines.base import Engine, Job
+from twinset.engines.choose import engine_for
 from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.place import check_place
 from twinset.engines.progress import Progress, ProgressChoice, reporting
-from twinset.errors import OptionError
 from twinset.jobs.result import DedupResult
 from twinset.options import DedupOptions
-from twinset.options.place import Place
 from twinset.wording import counted
 
 if TYPE_CHECKING:
@@ -53,20 +51,20 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
     (['a', 'c'], ['a'])
     """
     checked = DedupOptions.of(**options)
-    place = Place.of(output)
     with reporting(progress) as reporter:
         if checked.index is None:
-            with LocalEngine().open(_job(sources, checked, place, reporter)) as run:
+            engine = engine_for(checked)
+            with engine.open(_job(engine, sources, checked, output, reporter)) as run:
                 done = pipeline.dedup(run)
                 return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
         from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
         with index_dedup.open_index(checked.index) as index:
-            return _dedup_with_index(index, sources, index_dedup.dedup_options(options, index), place, reporter)
+            return _dedup_with_index(index, sources, index_dedup.dedup_options(options, index), output, reporter)
 
 
 def _job(
-    sources: tuple[object, ...], options: DedupOptions, place: Place | None, progress: Progress,
+    engine: Engine, sources: tuple[object, ...], options: DedupOptions, output: Any, progress: Progress,
     own_files: Sequence[str] = (), needs_ids: str = "",
 ) -> Job:  # fmt: skip
     """Make the job of a run; refuse an output that must not be replaced."""
@@ -74,23 +72,19 @@ def _job(
         sources, options, twinset.__version__, progress=progress, own_files=own_files, whole_rows=True,
         needs_ids=needs_ids,
     )  # fmt: skip
-    if place is None:
-        return job
-    if place.file is not None and options.copy:
-        raise OptionError(f"copy cannot be used with the file {place.file}: kept files are copied into a folder")
-    check_place(place, options.force, (*sources, *options.against))
-    return replace(job, output=place.folder, rows_file=place.file)
+    return job if output is None else engine.write_result_to(job, output)
 
 
 def _dedup_with_index(
-    index: Index, sources: tuple[object, ...], options: DedupOptions, place: Place | None, progress: Progress
+    index: Index, sources: tuple[object, ...], options: DedupOptions, output: Any, progress: Progress
 ) -> DedupResult:
     """Compare with the documents of an index, too, and add the kept documents to it."""
     from twinset.index.dedup import IndexedDedup
 
     needs = "the ids of an index must be unique"
-    job = _job(sources, options, place, progress, index.files, needs_ids=needs)
-    with LocalEngine().open(job) as run, IndexedDedup(index, run) as indexed:
+    engine = LocalEngine()
+    job = _job(engine, sources, options, output, progress, index.files, needs_ids=needs)
+    with engine.open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
         return DedupResult.of(pipeline.dedup(run, indexed), sources, options)
 
@@ -101,7 +95,7 @@ def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dic
     `given` are the options that the user gave; an index supplies all others.
     """
     if options.index is None:
-        with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
+        with engine_for(options).open(Job(sources, options, twinset.__version__)) as run:
             return run.outline()
     from twinset.index import dedup as index_dedup
 

@@ -10,16 +10,12 @@ from typing import Any
 import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
-from twinset.engines.local.run import LocalEngine
-from twinset.engines.local.write.place import check_place, refuse_sources
-from twinset.engines.local.write.result import PAIRS
+from twinset.engines.choose import engine_for
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
-from twinset.jobs.result import PairsResult
+from twinset.jobs.result import PAIRS, PairsResult
 from twinset.options import PairsOptions
-from twinset.options.checks import new_file
-from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name, is_folder_name
-from twinset.options.place import Place
+from twinset.options.formats import OUTPUT_ENDINGS, is_folder_name
 from twinset.options.sketch import holds_sketches
 from twinset.wording import either
 
@@ -68,26 +64,17 @@ def find_pairs(
         with reporting(progress) as reporter:
             return find_estimated(sources, options, path, twinset.__version__, reporter)
     checked = PairsOptions.of(**options)
-    if path is not None:
-        _check_output(path, folder, checked, sources)
-    job = Job(sources, checked, twinset.__version__, path, pairs_folder=folder)
-    with reporting(progress) as reporter, LocalEngine().open(replace(job, progress=reporter)) as run:
+    engine = engine_for(checked)
+    job = Job(sources, checked, twinset.__version__)
+    if output is not None:
+        job = engine.write_pairs_to(job, output)
+    with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
     file = path / PAIRS if path is not None and folder else path
     return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure)
 
 
-def _check_output(path: Path, folder: bool, options: PairsOptions, sources: tuple[object, ...]) -> None:
-    """Refuse an output that must not be replaced, or whose format is unknown."""
-    if folder:
-        check_place(Place(path), options.force, (*sources, *options.against))
-        return
-    check_pairs_name(str(path))
-    refuse_sources(path, (*sources, *options.against))
-    new_file(path, options.force)
-
-
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:
     """Describe what `find_pairs` would read and plan; only headers and footers are read."""
-    with LocalEngine().open(Job(sources, options, twinset.__version__)) as run:
+    with engine_for(options).open(Job(sources, options, twinset.__version__)) as run:
         return run.outline()

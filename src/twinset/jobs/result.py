@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.words import Stretch as Stretch
     from twinset.results.explain import Account as Account
 
+PAIRS = "pairs.parquet"
+"""The file of the pairs in a result folder."""
+
 _LAZY = {
     "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
     "VectorDifference": "pairs.explain.codes_and_vectors", "Stretch": "pairs.explain.words",
@@ -106,7 +109,9 @@ class DedupResult:
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
         result._frame = one_frame(sources)
-        if output.path is None:
+        if output.path is None and not output.recorded:  # tables of another engine, which nothing here reads
+            result._tables = dict(output.tables)
+        elif output.path is None:
             result._tables = dict(output.tables)
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)
@@ -127,7 +132,7 @@ class DedupResult:
         """The records of the run: documents by number, and their texts from the sources."""
         if self._recorded is None:
             if self.path is None:
-                raise StateError("this result has no tables and no folder; run dedup again")
+                raise StateError("this result has no records on this machine, which explain, report and recut need")
             self._recorded = StoredResult(self.path)
             self._recorded.earlier_texts = _read_index_texts
         return self._recorded

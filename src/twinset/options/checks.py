@@ -183,6 +183,17 @@ def column(none: bool = False) -> Check:
     return Check(_or_none(run, none), "the name of a column", in_help=False)
 
 
+def address() -> Check:
+    """Check the address of a server."""
+
+    def run(value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise TypeError
+        return value
+
+    return Check(_or_none(run, none=True), "an address", in_help=False)
+
+
 def delimiter() -> Check:
     """Check the character between two fields of CSV."""
 

@@ -21,6 +21,7 @@ from twinset.options.steps import (
     SKETCH,
     AuditOptions,
     ContainmentOptions,
+    EngineOptions,
     PlanOptions,
     ReadOptions,
     RunOptions,
@@ -32,7 +33,7 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions):
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -106,7 +107,9 @@ class ArrivalOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DedupOptions(ArrivalOptions, AuditOptions, RunOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class DedupOptions(
+    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
     title: ClassVar[str] = "Clusters"

@@ -301,6 +301,51 @@ class RunOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EngineOptions(Options):
+    """Where a run takes place; none of these options changes the pairs."""
+
+    title: ClassVar[str] = "Engine"
+
+    engine: str = option(
+        "local",
+        "local: threads of this machine; spark: Apache Spark, for collections that one machine cannot hold.",
+        checks.choice("local", "spark"),
+        result=False,
+    )
+    master: str | None = option(
+        None,
+        "With --engine spark: the master of the cluster, such as spark://host:7077 or local[4].",
+        checks.address(),
+        "URL",
+        default_text="that of the Spark configuration",
+        result=False,
+    )
+    connect: str | None = option(
+        None,
+        "With --engine spark: a server of Spark Connect, such as sc://host:15002.",
+        checks.address(),
+        "URL",
+        result=False,
+    )
+    order_by: str | None = option(
+        None,
+        "With --engine spark: the column whose order the keep rule first follows, since rows of Spark have none.",
+        checks.column(none=True),
+        "COLUMN",
+        default_text="the id",
+        result=False,
+    )
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        for name in ("master", "connect", "order_by"):
+            if getattr(self, name) is not None and self.engine != "spark":
+                raise OptionError(f"--{name.replace('_', '-')} needs --engine spark: it has no other use")
+        if self.master is not None and self.connect is not None:
+            raise OptionError("--master and --connect exclude each other: a session has one of them; leave one out")
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditOptions(Options):
     """Options of the audit, which measures the recall of a run."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinset.clusters.keep import check_columns
@@ -28,10 +30,13 @@ from twinset.engines.local.steps.shingle_length import (
 )
 from twinset.engines.local.steps.short_fields import find_short_records
 from twinset.engines.local.write import result
+from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
-from twinset.options.checks import AUTO
+from twinset.options.checks import AUTO, new_file
+from twinset.options.formats import check_pairs_name, is_folder_name
+from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.system.scratch import Spool
@@ -46,6 +51,26 @@ LENGTHS = "lengths"
 
 class LocalEngine(Engine):
     """Opens runs on this machine."""
+
+    def write_pairs_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, a file or a folder for pairs, which must not replace anything else."""
+        path, folder = Path(output), is_folder_name(os.fsdecode(output))
+        given, force = (*job.sources, *job.options.against), job.options.force
+        if folder:
+            check_place(Place(path), force, given)
+        else:
+            check_pairs_name(str(path))
+            refuse_sources(path, given)
+            new_file(path, force)
+        return dataclasses.replace(job, output=path, pairs_folder=folder)
+
+    def write_result_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, the place of a result, which must not replace anything else."""
+        place, options = Place.named(output), job.options
+        if place.file is not None and getattr(options, "copy", False):
+            raise OptionError(f"copy cannot be used with the file {place.file}: kept files are copied into a folder")
+        check_place(place, options.force, (*job.sources, *options.against))
+        return dataclasses.replace(job, output=place.folder, rows_file=place.file)
 
     def open(self, job: Job) -> LocalRun:
         """Open the sources of a job; nothing is read yet."""

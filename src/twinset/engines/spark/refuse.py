@@ -29,11 +29,13 @@ def refuse_unsupported(options: PairsOptions | DedupOptions) -> None:
     """Raise if an option, or the kind of items, needs the local engine."""
     if options.item_kind not in SETS:
         raise OptionError(
-            f"{options.item_flag} cannot be used with --engine spark: {options.item_noun} are compared in the memory of "
-            "one machine; use the local engine"
+            f"{options.item_flag} cannot be used with --engine spark: {options.item_noun} are compared in the memory "
+            "of one machine; use the local engine"
         )
     if options.shingle == AUTO:
-        raise OptionError("shingle is 'auto', which measures all texts first and cannot be used with --engine spark; name it")
+        raise OptionError(
+            "shingle is 'auto', which measures all texts first and cannot be used with --engine spark; name it"
+        )
     for name, spec in options.specs():
         if name in _REASONS and options.was_given(name):
             flag = spec.spellings(name)[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,12 +15,12 @@ from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
 from twinset.engines.spark import write
 from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
-from twinset.engines.spark.session import DataFrame, SparkSession, as_table, functions, settled, translated
+from twinset.engines.spark.session import DataFrame, SparkSession, functions, open_session, settled, translated
 from twinset.engines.spark.steps import audit, candidates, cluster, rank, read, tables, verify
-from twinset.engines.spark.steps.read import ID
 from twinset.engines.spark.store import Store
-from twinset.engines.spark.tasks.settings import settings_of
+from twinset.engines.spark.tasks.settings import ID, settings_of
 from twinset.errors import OptionError, TwinsetError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
@@ -36,11 +38,30 @@ class SparkEngine(Engine):
     """Opens runs in a session of Spark."""
 
     session: SparkSession
-    order_by: str | None = None
+
+    @classmethod
+    def of(cls, options: PairsOptions | DedupOptions) -> SparkEngine:
+        """Open the session that the options name."""
+        refuse_unsupported(options)
+        return cls(open_session(options.master, options.connect))
+
+    def write_pairs_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, a folder for pairs."""
+        return self.write_result_to(job, output)
+
+    def write_result_to(self, job: Job, output: Any) -> Job:
+        """Return the job with its output, a folder for the tables of the result."""
+        address = os.fspath(output)
+        write.check_output(self.session, address, job.options.force)
+        return dataclasses.replace(job, address=address)
 
     def open(self, job: Job) -> SparkRun:
-        """Open the data frame of a job; nothing is read yet."""
-        return SparkRun(job, self.session, self.order_by)
+        """Open the sources of a job; no text is read yet."""
+        options = job.options
+        if not isinstance(options, (PairsOptions, DedupOptions)):
+            raise OptionError("only pairs and dedup can run on Spark")
+        refuse_unsupported(options)
+        return SparkRun(job, options, self.session)
 
 
 @dataclass(frozen=True)
@@ -54,10 +75,10 @@ class Join:
 
 @dataclass(frozen=True)
 class Counted:
-    """A stored data frame and its number of rows."""
+    """A data frame and its number of rows, None where it is not known before it is written."""
 
     table: DataFrame
-    count: int
+    count: Any
 
 
 class SparkRun(Run):
@@ -65,12 +86,10 @@ class SparkRun(Run):
 
     options: PairsOptions | DedupOptions
 
-    def __init__(self, job: Job, session: SparkSession, order_by: str | None) -> None:
-        refuse_unsupported(job.options)
-        [frame] = job.sources
-        self.job, self.session, self.options, self.order_by = job, session, job.options, order_by
-        self.frame: DataFrame = frame
-        self.id = read.id_column(frame, self.options)
+    def __init__(self, job: Job, options: PairsOptions | DedupOptions, session: SparkSession) -> None:
+        self.job, self.session, self.options = job, session, options
+        self.frame = open_frame(session, job.sources, options)
+        self.id = read.id_column(self.frame, options)
         self.sketching = band_plan(self.options)
         self.settings = settings_of(self.options)
         self.started = time.perf_counter()
@@ -78,8 +97,6 @@ class SparkRun(Run):
         folder = self.options.scratch or (None if job.address is None else f"{job.address}/_steps")
         self.store = Store(session, folder)
         self._open = ExitStack()
-        if job.address is not None:
-            write.check_output(session, job.address, self.options.force)
 
     def __enter__(self) -> Self:
         self._open.enter_context(settled(self.session))
@@ -91,6 +108,12 @@ class SparkRun(Run):
         self._open.close()
         if kind is not None or self.job.address is not None:
             self.release()
+
+    @property
+    def _dedup_options(self) -> DedupOptions:
+        if not isinstance(self.options, DedupOptions):
+            raise OptionError("only dedup clusters pairs")
+        return self.options
 
     def release(self) -> None:
         """Give back what is stored on the cluster."""
@@ -122,7 +145,7 @@ class SparkRun(Run):
     def read(self) -> Corpus:
         """Read, shingle and sketch every row."""
         with self._timing("read"), translated():
-            ranks = rank.rank_columns(self.frame, self.options, self.order_by)
+            ranks = rank.rank_columns(self.frame, self.options)
             corpus = read.read(self.frame, self._rows(ranks), self.options, self.settings, self.store)
         if self.options.on_error == "stop" and corpus.counts["replaced"]:
             raise TwinsetError(f"{counted(corpus.counts['replaced'], 'row')} with bytes that are not UTF-8")
@@ -131,6 +154,8 @@ class SparkRun(Run):
     def _rows(self, ranks: list[Any]) -> DataFrame:
         """Return the ids, ranks and items of the rows; the rows of a long table are grouped."""
         frame, options = self.frame, self.options
+        if options.item_kind == "groups":
+            return read.grouped(frame, options)
         names = [*options.item_columns, *([options.by] if options.by else [])]
         items = [read.column(frame, name).alias(name) for name in dict.fromkeys(names)]
         id = read.column(frame, self.id).cast("string").alias(ID)
@@ -139,7 +164,7 @@ class SparkRun(Run):
     def collapse(self, corpus: Corpus) -> Contents:
         """Group identical contents; refuse too many identical pairs."""
         with self._timing("collapse"), translated():
-            contents = read.collapse(corpus, rank.best_rank(self.options, self.order_by), self.store)
+            contents = read.collapse(corpus, rank.best_rank(self.options), self.store)
         if self.options.identical == "all":
             refuse_many_identical(contents.counts["identical_pairs"], "documents")
         return contents
@@ -170,10 +195,10 @@ class SparkRun(Run):
     def cluster(self, join: Join, pairs: Counted, matches: None) -> Counted:
         """Return the leader of each content that is removed."""
         with self._timing("cluster"):
-            near, options = pairs.table, self.options
+            near, options = pairs.table, self._dedup_options
             if options.least < options.threshold:
                 near = near.where(F.col("similarity") >= options.threshold)
-            method = getattr(options, "cluster")
+            method = options.cluster
             return self._counted(cluster.find_leaders(join.contents, near, method, self.settings, self.store))
 
     def tables(self, join: Join, matches: None) -> None:
@@ -204,8 +229,10 @@ class SparkRun(Run):
     def _dedup_tables(self, join: Join, pairs: Counted, clusters: Counted) -> tuple[dict[str, Counted], dict[str, int]]:
         corpus, contents = join.corpus, join.contents
         scored = pairs.table
-        if getattr(self.options, "cluster") == "components":  # a chain may join contents that are not a pair
-            ends = clusters.table.select(F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest"))
+        if self._dedup_options.cluster == "components":  # a chain may join contents that are not a pair
+            ends = clusters.table.select(
+                F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest")
+            )
             scored = verify.verify_pairs(corpus, contents, ends, 0.0, self.settings, self.store)
         removed = self._kept(tables.removed_documents(corpus, contents, clusters.table, scored), "removed-rows")
         with translated():
@@ -213,10 +240,10 @@ class SparkRun(Run):
         linked = self._kept(tables.document_pairs(corpus, contents, pairs.table, True), "pairs-of-rows")
         readable = corpus.counts["documents"] - corpus.counts["unreadable"]
         kept = readable - removed.count
-        flag = getattr(self.options, "flag")
+        flag = self.options.flag
         rows = (tables.flagged_rows if flag else tables.kept_rows)(corpus, removed.table, self.id)
         made = {
-            "kept": Counted(rows, readable if flag else kept),
+            "kept": Counted(rows, None if self.options.item_kind == "groups" else readable if flag else kept),
             "removed": removed,
             "clusters": Counted(tables.clusters_of(corpus, removed.table), readable),
             "pairs": linked,
@@ -249,7 +276,7 @@ class SparkRun(Run):
         self.timings["total"] = round(time.perf_counter() - self.started, 3)
         summary = {
             **counts,
-            "options": self.options.to_dict(),
+            "options": {**self.options.to_dict(), "order_by": self.options.order_by},
             "plan": join.plan.to_dict(),
             "timings": {"seconds": self.timings, "engine": "spark", "spark": self.session.version},
             "version": self.job.version,
@@ -257,4 +284,4 @@ class SparkRun(Run):
         }
         if self.job.address is not None:
             write.write_summary(self.session, self.job.address, summary)
-        return Output(summary, join.plan, None, made, held=self)
+        return Output(summary, join.plan, None, made, held=self, recorded=False)

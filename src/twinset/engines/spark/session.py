@@ -17,8 +17,8 @@ except ImportError as error:
     raise MissingError.of("pyspark[connect]", extra="spark") from error
 
 __all__ = [
-    "Column", "DataFrame", "PySparkException", "SparkSession", "StorageLevel", "Window", "as_table", "functions", "open_session", "settled",
-    "translated",
+    "Column", "DataFrame", "PySparkException", "SparkSession", "StorageLevel", "Window", "as_table", "functions",
+    "open_session", "settled", "translated",
 ]  # fmt: skip
 
 BATCH_BYTES = 32 * 2**20
@@ -48,17 +48,17 @@ def open_session(master: str | None = None, connect: str | None = None) -> Spark
 @contextmanager
 def settled(session: SparkSession) -> Iterator[None]:
     """Set what tasks need while a run lasts, and restore it."""
-    before = {name: session.conf.get(name, None) for name in _SETTINGS}
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in _SETTINGS}
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
+        for name, old in before.items():
+            if old is None:
                 session.conf.unset(name)
             else:
-                session.conf.set(name, value)
+                session.conf.set(name, old)
 
 
 @contextmanager

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import twinset
-from twinset.engines.spark.session import MARK
+from twinset.engines.spark.session import MARK, DataFrame
 from twinset.engines.spark.tasks.settings import Settings
 
-__all__ = ["task"]
+__all__ = ["in_tasks"]
 
 
-def task(module: str, name: str, settings: Settings) -> Callable[[Any], Iterator[Any]]:
+def in_tasks(frame: DataFrame, module: str, name: str, settings: Settings, columns: str) -> DataFrame:
+    """Return what the function `name` of a module of `tasks` makes of the batches of a data frame."""
+    with warnings.catch_warnings():
+        # Spark warns of the version of pandas, which is not used here.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        return frame.mapInArrow(_task(module, name, settings), columns)
+
+
+def _task(module: str, name: str, settings: Settings) -> Callable[[Any], Iterator[Any]]:
     """Return the function `name` of a module of `tasks`, for Spark to run over Arrow batches.
 
     Spark sends the inner function as code, not by name, so that a worker without this package can say so.

@@ -6,7 +6,6 @@ can hold it and every task receives it whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,11 @@ from twinset.engines.local.audit import sample as sampling
 from twinset.engines.local.audit.result import MAX_NAMED, refuse_lost_pairs
 from twinset.engines.local.audit.sets import affordable_count
 from twinset.engines.spark.corpus import Contents, Corpus
-from twinset.engines.spark.session import DataFrame, SparkSession, as_table, functions
-from twinset.engines.spark.steps.read import ID
+from twinset.engines.spark.session import Column, DataFrame, SparkSession, as_table, functions
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import audit as comparing
-from twinset.engines.spark.tasks.settings import Settings, opened
-from twinset.engines.spark.worker import task
+from twinset.engines.spark.tasks.settings import ID, Settings, item_columns, opened
+from twinset.engines.spark.worker import in_tasks
 from twinset.options import DedupOptions, PairsOptions
 from twinset.pairs.audit.recall_interval import Sampled, recall_of
 from twinset.pairs.sets import scores
@@ -47,7 +45,10 @@ def audit_pairs(
         F.sum(F.col("once").cast("bigint")).alias("pairs"),
         F.sum((F.col("once") & F.col("missed")).cast("bigint")).alias("missed"),
     )
-    found = {name: np.asarray(column) for name, column in zip(per_document.columns, as_table(per_document).columns, strict=True)}
+    found = {
+        name: np.asarray(column)
+        for name, column in zip(per_document.columns, as_table(per_document).columns, strict=True)
+    }
     pairs_of, missed_of = np.zeros((2, count), np.int64)
     pairs_of[found["place"]], missed_of[found["place"]] = found["pairs_of"], found["missed_of"]
     refuse_lost_pairs(int(pairs_of.sum() - missed_of.sum()), int(degrees.sum()))
@@ -66,8 +67,16 @@ def _draw(
     size = sampling.most(documents, shingles, shingles, options) if options.audit is None else options.audit
     drawn = contents.table.select("draw", "first", "digest").orderBy("draw", "first").limit(min(size, documents))
     table = as_table(drawn)
-    sample = pa.table({"digest": table["digest"], "first": table["first"], "place": pa.array(np.arange(table.num_rows, dtype=np.int32))})
-    ends = pairs.select("left_digest", "right_digest").select(F.explode(F.array("left_digest", "right_digest")).alias("digest"))
+    sample = pa.table(
+        {
+            "digest": table["digest"],
+            "first": table["first"],
+            "place": pa.array(np.arange(table.num_rows, dtype=np.int32)),
+        }
+    )
+    ends = pairs.select("left_digest", "right_digest").select(
+        F.explode(F.array("left_digest", "right_digest")).alias("digest")
+    )
     counted = ends.join(F.broadcast(_as_frame(session, sample)), "digest").groupBy("place").count()
     found = as_table(counted)
     degrees = np.zeros(sample.num_rows, np.int64)
@@ -87,7 +96,7 @@ def _cut(
     session = corpus.rows.sparkSession
     chosen = F.broadcast(_as_frame(session, sample).select("first", "place"))
     joined = corpus.rows.join(chosen, corpus.rows[ID] == chosen["first"])
-    items = [name for name in corpus.rows.columns if name != ID and not name.startswith("rank_")]
+    items = item_columns(corpus.rows.columns)
     rows = as_table(joined.select("place", *(F.col(f"`{name}`") for name in items)))
     rows = rows.sort_by("place").drop_columns("place")
     documents = contents.counts["contents"]
@@ -108,13 +117,13 @@ def _near(
     corpus: Corpus, contents: Contents, pairs: DataFrame, sample: pa.Table, items: pa.Table,
     options: PairsOptions | DedupOptions, settings: Settings,
 ) -> DataFrame:  # fmt: skip
-    """Return a row for each content near a sampled one: whether the run missed the pair, and whether to count it here."""
+    """Return a row for each content near a sampled one: was the pair missed, and is it to be counted here?"""
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, items.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(items)
     sent = {**settings, "sample": stream.getvalue().to_pybytes(), "count": items.num_rows, "least": options.least}
     rows = corpus.rows.select(ID, *(F.col(f"`{name}`") for name in items.column_names))
-    found = rows.mapInArrow(task("audit", "compare_with_sample", sent), comparing.COLUMNS)
+    found = in_tasks(rows, "audit", "compare_with_sample", sent, comparing.COLUMNS)
     frame = _as_frame(corpus.rows.sparkSession, sample)
     own = F.broadcast(frame.select(F.col("place"), F.col("digest").alias("own_digest"), F.col("first").alias("own_id")))
     sampled = F.broadcast(frame.select("digest", F.lit(True).alias("sampled")))
@@ -130,7 +139,14 @@ def _near(
     marked = near.join(known, ["left_digest", "right_digest"], "left")
     once = F.col("sampled").isNull() | (F.col("own_id") < F.col("id"))
     return marked.select(
-        "place", "id", "own_id", "shared", "size", "own_size", F.col("known").isNull().alias("missed"), once.alias("once")
+        "place",
+        "id",
+        "own_id",
+        "shared",
+        "size",
+        "own_size",
+        F.col("known").isNull().alias("missed"),
+        once.alias("once"),
     )
 
 
@@ -146,7 +162,7 @@ def _summary(sampled: Sampled, near: DataFrame) -> dict[str, Any]:
     }
     if sampled.missed:
         own_left = F.col("own_id") < F.col("id")
-        columns = [
+        columns: list[Column | str] = [
             F.least("own_id", "id").alias("left"),
             F.greatest("own_id", "id").alias("right"),
             "shared",
@@ -158,4 +174,3 @@ def _summary(sampled: Sampled, near: DataFrame) -> dict[str, Any]:
         named = pa.table({"left": rows["left"], "right": rows["right"], **scores(shared, left, right)})
         summary["missed"] = named.to_pylist()
     return summary
-

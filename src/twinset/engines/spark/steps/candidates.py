@@ -1,7 +1,8 @@
 """Candidates: pairs of contents that share a band and have similar sketches.
 
 A key is one shuffled row of 24 bytes. Only keys that two contents share are joined with the sketches, and only
-within a bucket. A large bucket is cut into pieces, and each pair of pieces is a block of its own: no task holds a bucket.
+within a bucket. A large bucket is cut into pieces, and each pair of pieces is a block of its own, so that no task holds
+a whole bucket.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from twinset.engines.spark.session import Column, DataFrame, Window, functions
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import buckets
 from twinset.engines.spark.tasks.settings import Settings
-from twinset.engines.spark.worker import task
+from twinset.engines.spark.worker import in_tasks
 from twinset.system import batch_sizes
 
 __all__ = ["blocks_of", "find_candidates", "piece_of"]
@@ -30,7 +31,7 @@ def find_candidates(contents: Contents, settings: Settings, store: Store) -> Dat
     rows = blocks.join(contents.table.select("digest", "sketch"), "digest")
     grouped = rows.select("key", "block", "piece", "digest", "sketch").repartition("key", "block")
     ordered = grouped.sortWithinPartitions("key", "block")
-    found = ordered.mapInArrow(task("buckets", "join_buckets", settings), buckets.COLUMNS)
+    found = in_tasks(ordered, "buckets", "join_buckets", settings, buckets.COLUMNS)
     return store.keep(found.distinct(), "candidates")
 
 

@@ -1,7 +1,7 @@
 """Cluster verified pairs by the keep policy.
 
-Up to `batch_sizes.CLUSTERED_PAIRS` pairs are clustered in one task. More are first decided in rounds: a document without
-a better one beside it is kept, and those beside it are removed, until the rest fits in one task.
+Up to `batch_sizes.CLUSTERED_PAIRS` pairs are clustered in one task. More are first decided in rounds: a document
+without a better one beside it is kept, and those beside it are removed, until the rest fits in one task.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from twinset.engines.spark.session import DataFrame, Window, functions, translat
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import cluster
 from twinset.engines.spark.tasks.settings import Settings
-from twinset.engines.spark.worker import task
+from twinset.engines.spark.worker import in_tasks
 from twinset.system import batch_sizes
 
 __all__ = ["find_leaders"]
@@ -53,8 +53,7 @@ def _in_one_task(edges: DataFrame, method: str, settings: Settings) -> DataFrame
         F.col("better.digest").alias("left_digest"), F.col("worse.digest").alias("right_digest"),
         F.col("better.rank").alias("left_rank"), F.col("worse.rank").alias("right_rank"),
     )  # fmt: skip
-    made = task("cluster", "cluster", {**settings, "method": method})
-    return rows.repartition(1).mapInArrow(made, cluster.COLUMNS)
+    return in_tasks(rows.repartition(1), "cluster", "cluster", {**settings, "method": method}, cluster.COLUMNS)
 
 
 def _removed_in_rounds(edges: DataFrame, count: int, settings: Settings, store: Store) -> DataFrame:
@@ -64,7 +63,9 @@ def _removed_in_rounds(edges: DataFrame, count: int, settings: Settings, store: 
     while count > batch_sizes.CLUSTERED_PAIRS and (not before or count <= _LEAST_PROGRESS * before):
         decided = store.keep(_round(left), "round")
         removed.append(decided.where("removed and as_worse").select(F.col("node.digest").alias("digest")))
-        left = decided.where("open and not as_worse").select(F.col("node").alias("better"), F.col("other").alias("worse"))
+        left = decided.where("open and not as_worse").select(
+            F.col("node").alias("better"), F.col("other").alias("worse")
+        )
         with translated():
             before, count = count, left.count()
     rest = _in_one_task(left, "leader", settings)
@@ -78,8 +79,8 @@ def _removed_in_rounds(edges: DataFrame, count: int, settings: Settings, store: 
 def _round(edges: DataFrame) -> DataFrame:
     """Decide what has no better one beside it, and what is beside that.
 
-    Returns two rows for each pair, (node, other, as_worse), with `removed` for a node that is removed now, and `open` for a
-    pair of which neither is decided.
+    Returns two rows for each pair, (node, other, as_worse), with `removed` for a node that is removed now, and `open`
+    for a pair of which neither is decided.
     """
     of_node = Window.partitionBy("node.digest")
     ends = F.explode(F.array(_end("better", "worse", False), _end("worse", "better", True))).alias("end")
@@ -88,7 +89,9 @@ def _round(edges: DataFrame) -> DataFrame:
     beside = F.max("best").over(Window.partitionBy("worse.digest"))
     pairs = pairs.withColumn("worse_removed", beside)
     extra = [F.col("best"), F.col("worse_removed")]
-    ends = F.explode(F.array(_end("better", "worse", False, *extra), _end("worse", "better", True, *extra))).alias("end")
+    ends = F.explode(F.array(_end("better", "worse", False, *extra), _end("worse", "better", True, *extra))).alias(
+        "end"
+    )
     nodes = pairs.select(ends).select("end.*")
     nodes = nodes.withColumn("removed", F.max(F.col("as_worse") & F.col("worse_removed")).over(of_node))
     open_pair = ~F.col("removed") & ~F.col("worse_removed") & ~F.col("best")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from twinset.engines.spark.session import Column, DataFrame, functions
 from twinset.engines.spark.steps.read import column
+from twinset.engines.spark.tasks.settings import RANK
 from twinset.errors import ColumnError, OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import shown_value
@@ -16,9 +17,10 @@ F = functions
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
-def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions, order_by: str | None) -> list[Column]:
-    """Return the columns of a frame that the policy needs, named rank_0, rank_1 and so on, as the least is best."""
+def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions) -> list[Column]:
+    """Return the columns of a frame that the policy needs, of which the least is best."""
     found: list[Column] = []
+    order_by = options.order_by
     for rule, name in options.keep_rules:
         if name is not None:
             _check_column(frame, name)
@@ -26,16 +28,16 @@ def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions, order_b
         elif rule == "first" and order_by is not None:
             _check_column(frame, order_by)
             found += [column(frame, order_by).isNull().cast("int"), column(frame, order_by)]
-    return [one.alias(f"rank_{number}") for number, one in enumerate(found)]
+    return [one.alias(f"{RANK}{number}") for number, one in enumerate(found)]
 
 
-def best_rank(options: PairsOptions | DedupOptions, order_by: str | None) -> Column:
+def best_rank(options: PairsOptions | DedupOptions) -> Column:
     """Return the rank of a sketched row under the policy: a structure, which ends with the id."""
     members: list[Column] = []
     used = 0
     for rule, name in options.keep_rules:
-        if name is not None or (rule == "first" and order_by is not None):
-            members += [F.col(f"rank_{used}"), F.col(f"rank_{used + 1}")]
+        if name is not None or (rule == "first" and options.order_by is not None):
+            members += [F.col(f"{RANK}{used}"), F.col(f"{RANK}{used + 1}")]
             used += 2
         elif rule in _OWN:
             members.append(_OWN[rule]())

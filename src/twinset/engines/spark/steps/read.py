@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
 from twinset.engines.spark.corpus import Contents, Corpus
-from twinset.engines.spark.session import Column, DataFrame, as_table, functions, translated
+from twinset.engines.spark.session import Column, DataFrame, as_table, functions
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import sketch
-from twinset.engines.spark.tasks.settings import Settings
-from twinset.engines.spark.worker import task
+from twinset.engines.spark.tasks.settings import ID, RANK, Settings
+from twinset.engines.spark.worker import in_tasks
 from twinset.errors import ColumnError, DuplicateIdError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import shown_value
+from twinset.wording import counted
 
-__all__ = ["ID", "collapse", "column", "id_column", "read"]
+__all__ = ["collapse", "column", "grouped", "id_column", "read"]
 
 F = functions
-ID = "twinset_id"
-"""The column of ids as strings, beside those of the items."""
 
 
 def column(frame: DataFrame, name: str) -> Column:
@@ -32,7 +30,7 @@ def column(frame: DataFrame, name: str) -> Column:
 
 def id_column(frame: DataFrame, options: PairsOptions | DedupOptions) -> str:
     """Return the column of ids; a data frame has no row numbers that could take its place."""
-    name = options.id or "id"
+    name = options.group or options.id or "id"
     if name not in frame.columns:
         given = f"there is no column {shown_value(name)}" if options.id else "the rows have no column id"
         raise ColumnError(
@@ -45,14 +43,28 @@ def id_column(frame: DataFrame, options: PairsOptions | DedupOptions) -> str:
     return name
 
 
+def grouped(frame: DataFrame, options: PairsOptions | DedupOptions) -> DataFrame:
+    """Return a row for each group of a long table: its id and the list of its items."""
+    group, item = column(frame, str(options.group)), column(frame, str(options.item))
+    missing = frame.agg(
+        *(F.sum(one.isNull().cast("bigint")).alias(name) for name, one in (("group", group), ("item", item)))
+    )
+    for name, count in as_table(missing).to_pylist()[0].items():
+        if count:
+            value = options.group if name == "group" else options.item
+            raise ColumnError(f"the {name} {shown_value(value)} is null in {counted(count, 'row')}")
+    gather = F.collect_list if options.bag else F.collect_set
+    return frame.groupBy(group.cast("string").alias(ID)).agg(gather(item).alias(str(options.item)))
+
+
 def read(
     frame: DataFrame, rows: DataFrame, options: PairsOptions | DedupOptions, settings: Settings, store: Store
 ) -> Corpus:
     """Sketch all rows, store the sketches and count them."""
-    ranks = [(name, kind) for name, kind in rows.dtypes if name.startswith("rank_")]
+    ranks = [(name, kind) for name, kind in rows.dtypes if name.startswith(RANK)]
     schema = ", ".join([sketch.COLUMNS, *(f"{name} {kind}" for name, kind in ranks)])
-    made = task("sketch", "sketch", {**settings, "ranks": [name for name, _ in ranks]})
-    sketched = store.keep(rows.mapInArrow(made, schema), "sketched")
+    made = in_tasks(rows, "sketch", "sketch", {**settings, "ranks": [name for name, _ in ranks]}, schema)
+    sketched = store.keep(made, "sketched")
     counts = _count(sketched)
     _check_ids(sketched, counts, options)
     return Corpus(frame, rows, sketched, counts)
@@ -63,7 +75,10 @@ def _count(sketched: DataFrame) -> dict[str, Any]:
     of = {"empty": EMPTY, "unreadable": UNREADABLE}
     totals = sketched.agg(
         F.count(F.lit(1)).alias("documents"),
-        *(F.coalesce(F.sum((F.col("status") == status).cast("bigint")), F.lit(0)).alias(name) for name, status in of.items()),
+        *(
+            F.coalesce(F.sum((F.col("status") == status).cast("bigint")), F.lit(0)).alias(name)
+            for name, status in of.items()
+        ),
         F.coalesce(F.sum(F.col("replaced").cast("bigint")), F.lit(0)).alias("replaced"),
         F.coalesce(F.sum("bytes"), F.lit(0)).alias("text_bytes"),
         F.coalesce(F.sum(F.col("id").isNull().cast("bigint")), F.lit(0)).alias("without_id"),
@@ -75,7 +90,9 @@ def _count(sketched: DataFrame) -> dict[str, Any]:
 def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:
     name = shown_value(options.id or "id")
     if counts.pop("without_id"):
-        raise ColumnError(f"the id {name} is null in some rows; every row needs an id: name another column with --id NAME")
+        raise ColumnError(
+            f"the id {name} is null in some rows; every row needs an id: name another column with --id NAME"
+        )
     repeated = sketched.groupBy("id").count().where("count > 1").orderBy("id").limit(1)
     for row in as_table(repeated).to_pylist():
         raise DuplicateIdError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.spark.corpus import Contents, Corpus
 from twinset.engines.spark.session import Column, DataFrame, functions
-from twinset.engines.spark.steps.read import ID, column
+from twinset.engines.spark.steps.read import column
+from twinset.engines.spark.tasks.settings import ID
 from twinset.schema import SCORES
 
 __all__ = ["clusters_of", "document_pairs", "flagged_rows", "kept_rows", "removed_documents"]
@@ -15,13 +16,15 @@ _COLUMNS = SCORES["jaccard"]
 
 
 def document_pairs(corpus: Corpus, contents: Contents, pairs: DataFrame, link: bool) -> DataFrame:
-    """Return the pairs of documents, the lesser id on the left; with `link`, copies have one pair with their first only."""
+    """Return the pairs of documents, the lesser id on the left; with `link`, a copy has a pair with its first only."""
     copied = contents.table.where("copies > 1").select("digest", "first")
     members = corpus.sketched.where(F.col("status") == READ).select("id", "digest")
     copies = members.join(copied, "digest")
     if link:
         ids = contents.table.select("digest", F.col("first").alias("id"))
-        identical = copies.where(F.col("id") != F.col("first")).select(F.col("first").alias("left"), F.col("id").alias("right"))
+        identical = copies.where(F.col("id") != F.col("first")).select(
+            F.col("first").alias("left"), F.col("id").alias("right")
+        )
     else:
         ids = members.select("digest", "id")
         other = copies.select("digest", F.col("id").alias("other"))
@@ -32,26 +35,33 @@ def document_pairs(corpus: Corpus, contents: Contents, pairs: DataFrame, link: b
     right = ids.toDF("right_digest", "right_id")
     both = pairs.join(left, "left_digest").join(right, "right_digest")
     swapped = F.col("left_id") > F.col("right_id")
-    near = both.select(F.least("left_id", "right_id").alias("left"), F.greatest("left_id", "right_id").alias("right"), *_scores(swapped))
+    near = both.select(
+        F.least("left_id", "right_id").alias("left"),
+        F.greatest("left_id", "right_id").alias("right"),
+        *_scores(swapped),
+    )
     return near.union(identical.select("left", "right", *equal))
 
 
 def _scores(swapped: Column) -> list[Column]:
     """Return the scores of pairs whose sides are swapped where the condition holds."""
-    return [
-        F.when(swapped, F.col(one.swapped)).otherwise(F.col(one.name)).alias(one.name) for one in _COLUMNS
-    ]
+    return [F.when(swapped, F.col(one.swapped)).otherwise(F.col(one.name)).alias(one.name) for one in _COLUMNS]
 
 
 def removed_documents(corpus: Corpus, contents: Contents, leaders: DataFrame, pairs: DataFrame) -> DataFrame:
     """Return the removed documents with the kept one and the scores of both."""
     kept = contents.table.select(F.col("digest").alias("leader"), F.col("best.id").alias("because_of"))
     sides = leaders.select(
-        "digest", "leader", F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest")
+        "digest",
+        "leader",
+        F.least("digest", "leader").alias("left_digest"),
+        F.greatest("digest", "leader").alias("right_digest"),
     )
     scored = sides.join(pairs, ["left_digest", "right_digest"]).join(kept, "leader")
     named = [
-        F.when(F.col("digest") == F.col("left_digest"), F.col(one.name)).otherwise(F.col(one.swapped)).alias(one.removed)
+        F.when(F.col("digest") == F.col("left_digest"), F.col(one.name))
+        .otherwise(F.col(one.swapped))
+        .alias(one.removed)
         for one in _COLUMNS
     ]
     near = scored.select("digest", "because_of", *named)
@@ -83,7 +93,9 @@ def kept_rows(corpus: Corpus, removed: DataFrame, id: str) -> DataFrame:
 def flagged_rows(corpus: Corpus, removed: DataFrame, id: str) -> DataFrame:
     """Return all readable rows with the columns cluster, duplicate_of and similarity."""
     score = _COLUMNS[0]
-    marks = removed.select(F.col("id").alias(ID), F.col("because_of").alias("duplicate_of"), F.col(score.removed).alias(score.name))
+    marks = removed.select(
+        F.col("id").alias(ID), F.col("because_of").alias("duplicate_of"), F.col(score.removed).alias(score.name)
+    )
     rows = corpus.frame.withColumn(ID, column(corpus.frame, id).cast("string"))
     if corpus.counts["unreadable"]:
         bad = corpus.sketched.where(F.col("status") == UNREADABLE).select(F.col("id").alias(ID))

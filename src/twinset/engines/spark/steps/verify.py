@@ -1,8 +1,8 @@
 """Verify candidates: the texts of a family of candidates are brought together once, and compared exactly.
 
 A document belongs to the family of its least candidate, and so does a pair: nearly all documents of a group of
-near-copies meet in one family, and their texts cross the network once for it. A large family is cut into pieces, as a large
-bucket is.
+near-copies meet in one family, and their texts cross the network once for it. A large family is cut into pieces, as a
+large bucket is.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 from twinset.engines.spark.corpus import Contents, Corpus
 from twinset.engines.spark.session import DataFrame, functions
 from twinset.engines.spark.steps.candidates import block_of, piece_of
-from twinset.engines.spark.steps.read import ID
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import verify
-from twinset.engines.spark.tasks.settings import Settings
-from twinset.engines.spark.worker import task
+from twinset.engines.spark.tasks.settings import ID, Settings, item_columns
+from twinset.engines.spark.worker import in_tasks
 from twinset.system import batch_sizes
 
 __all__ = ["verify_pairs"]
@@ -27,23 +26,29 @@ def verify_pairs(
 ) -> DataFrame:
     """Return the pairs of contents that reach the threshold `least`, with their scores, stored."""
     blocks = _blocks(_with_families(pairs), contents)
-    left = blocks.select("family", "block", F.col("left_digest").alias("digest"), F.col("right_digest").alias("partner"))
+    left = blocks.select(
+        "family", "block", F.col("left_digest").alias("digest"), F.col("right_digest").alias("partner")
+    )
     right = blocks.select("family", "block", F.col("right_digest").alias("digest"), F.lit(None).alias("partner"))
     members = left.union(right).groupBy("family", "block", "digest").agg(F.collect_list("partner").alias("partners"))
     listed = members.join(contents.table.select("digest", "first", "tokens"), "digest")
-    items = [name for name in corpus.rows.columns if name != ID and not name.startswith("rank_")]
+    items = item_columns(corpus.rows.columns)
     texts = listed.join(corpus.rows, listed["first"] == corpus.rows[ID])
     rows = texts.select("family", "block", "digest", "tokens", "partners", *(F.col(f"`{name}`") for name in items))
     ordered = rows.repartition("family", "block").sortWithinPartitions("family", "block")
-    made = task("verify", "verify", {**settings, "least": least})
-    return store.keep(ordered.mapInArrow(made, verify.COLUMNS), "pairs")
+    found = in_tasks(ordered, "verify", "verify", {**settings, "least": least}, verify.COLUMNS)
+    return store.keep(found, "pairs")
 
 
 def _with_families(pairs: DataFrame) -> DataFrame:
     """Add the family of each pair: the least of the candidates of both documents."""
     ends = pairs.select("left_digest", "right_digest").union(pairs.select("right_digest", "left_digest"))
     ends = ends.toDF("digest", "other")
-    least = ends.groupBy("digest").agg(F.min("other").alias("other")).select("digest", F.least("digest", "other").alias("least"))
+    least = (
+        ends.groupBy("digest")
+        .agg(F.min("other").alias("other"))
+        .select("digest", F.least("digest", "other").alias("least"))
+    )
     of_left, of_right = least.toDF("left_digest", "left_least"), least.toDF("right_digest", "right_least")
     both = pairs.join(of_left, "left_digest").join(of_right, "right_digest")
     return both.select("left_digest", "right_digest", F.least("left_least", "right_least").alias("family"))
@@ -52,10 +57,18 @@ def _with_families(pairs: DataFrame) -> DataFrame:
 def _blocks(pairs: DataFrame, contents: Contents) -> DataFrame:
     """Add the block of each pair; families that are too large for one task have several."""
     members = pairs.select("family", F.explode(F.array("left_digest", "right_digest")).alias("digest")).distinct()
-    sized = members.join(contents.table.select("digest", "tokens"), "digest").groupBy("family").agg(F.sum("tokens").alias("tokens"))
+    sized = (
+        members.join(contents.table.select("digest", "tokens"), "digest")
+        .groupBy("family")
+        .agg(F.sum("tokens").alias("tokens"))
+    )
     limit = batch_sizes.FAMILY_SHINGLES
-    large = sized.where(F.col("tokens") > limit).select("family", F.ceil(F.col("tokens") / F.lit(limit)).cast("int").alias("pieces"))
+    large = sized.where(F.col("tokens") > limit).select(
+        "family", F.ceil(F.col("tokens") / F.lit(limit)).cast("int").alias("pieces")
+    )
     cut = pairs.join(large, "family", "left").fillna({"pieces": 1})
-    cut = cut.withColumn("left_piece", piece_of("left_digest", "pieces")).withColumn("right_piece", piece_of("right_digest", "pieces"))
+    cut = cut.withColumn("left_piece", piece_of("left_digest", "pieces")).withColumn(
+        "right_piece", piece_of("right_digest", "pieces")
+    )
     block = block_of(F.col("left_piece"), F.col("right_piece"), F.col("pieces"))
     return cut.select("family", "left_digest", "right_digest", block.alias("block"))

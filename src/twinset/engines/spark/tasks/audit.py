@@ -49,7 +49,9 @@ def load_sample(rows: pa.Table, work: TaskOptions) -> LoadedSample:
 
 
 @lru_cache(maxsize=1)
-def _table_of(stream: bytes, job: str, options: tuple[tuple[str, object], ...], count: int, least: float) -> tuple[LoadedSample, Inverted]:
+def _table_of(
+    stream: bytes, job: str, options: tuple[tuple[str, object], ...], count: int, least: float
+) -> tuple[LoadedSample, Inverted]:
     """Return the sets of a sample and their table, made once in a process."""
     work = opened({"job": job, "options": options})
     loaded = load_sample(pa.ipc.open_stream(stream).read_all(), work)
@@ -57,7 +59,7 @@ def _table_of(stream: bytes, job: str, options: tuple[tuple[str, object], ...], 
 
 
 def compare_with_sample(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Yield (id, place in the sample, shared shingles, size, size of the sampled document) of each pair at the minimum."""
+    """Yield each row and sampled document at the minimum similarity, with their shared shingles and sizes."""
     work, least = opened(settings), settings["least"]
     loaded, table = _table_of(settings["sample"], settings["job"], settings["options"], settings["count"], least)
     for batch in batches:

@@ -40,7 +40,7 @@ def join_buckets(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatc
             yield _ordered(digests[left[wanted]], digests[right[wanted]])
 
 
-def _has_two_pieces(runs: Places, pieces: Places) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _has_two_pieces(runs: Places, pieces: Places) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Mark the runs with rows of two pieces: pairs within one piece are found in another block."""
     starts = np.flatnonzero(np.diff(runs, prepend=-1))
     return np.asarray(np.minimum.reduceat(pieces, starts) != np.maximum.reduceat(pieces, starts))
@@ -49,6 +49,4 @@ def _has_two_pieces(runs: Places, pieces: Places) -> "np.ndarray[tuple[int], np.
 def _ordered(one: Hashes, other: Hashes) -> pa.RecordBatch:
     swapped = (one[:, 0] > other[:, 0]) | ((one[:, 0] == other[:, 0]) & (one[:, 1] > other[:, 1]))
     left, right = np.where(swapped[:, None], other, one), np.where(swapped[:, None], one, other)
-    return pa.record_batch(
-        [digests_as_binary(left), digests_as_binary(right)], names=["left_digest", "right_digest"]
-    )
+    return pa.record_batch([digests_as_binary(left), digests_as_binary(right)], names=["left_digest", "right_digest"])

@@ -27,7 +27,9 @@ def cluster(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(given) if given else None
     if table is None or not table.num_rows:
         return
-    digests = np.concatenate([digest_words(table.column(f"{side}_digest").combine_chunks()) for side in ("left", "right")])
+    digests = np.concatenate(
+        [digest_words(table.column(f"{side}_digest").combine_chunks()) for side in ("left", "right")]
+    )
     nodes, where, of = _distinct(digests)
     ranks = pa.concat_arrays([table.column(f"{side}_rank").combine_chunks() for side in ("left", "right")])
     rank = np.empty(len(nodes), np.uint32)
@@ -56,6 +58,8 @@ def _distinct(digests: Hashes) -> tuple[Hashes, Places, Places]:
 def _order(ranks: pa.StructArray) -> Numbers:
     """Return the places of ranks, the best first; strings are compared by their bytes."""
     names = [field.name for field in ranks.type]
-    columns = [column.cast(pa.large_binary()) if pa.types.is_string(column.type) else column for column in ranks.flatten()]
+    columns = [
+        column.cast(pa.large_binary()) if pa.types.is_string(column.type) else column for column in ranks.flatten()
+    ]
     found = pc.sort_indices(pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names])
     return np.asarray(found).astype(np.uint32)

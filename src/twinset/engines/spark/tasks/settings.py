@@ -15,14 +15,19 @@ from twinset.options import DedupOptions, PairsOptions
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan
 
-__all__ = ["Batches", "Settings", "TaskOptions", "open_block", "opened", "settings_of"]
+__all__ = ["ID", "RANK", "Batches", "Settings", "TaskOptions", "item_columns", "open_block", "opened", "settings_of"]
 
 Batches: TypeAlias = Any
 """An iterator of record batches."""
 Settings: TypeAlias = dict[str, Any]
 """What a task needs to know, as plain values: Spark sends them to the workers."""
 
-_JOBS = {"pairs": PairsOptions, "dedup": DedupOptions}
+ID = "twinset_id"
+"""The column of ids as strings, beside those of the items."""
+RANK = "twinset_rank_"
+"""What the names of the columns of the keep policy begin with."""
+
+_JOBS: dict[str, type[PairsOptions | DedupOptions]] = {"pairs": PairsOptions, "dedup": DedupOptions}
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ def settings_of(options: PairsOptions | DedupOptions) -> Settings:
     Rows have their ids beside them, so that no column of a batch is read as one.
     """
     job = next(name for name, kind in _JOBS.items() if isinstance(options, kind))
-    plain = dataclasses.replace(options, id=None, no_id=True)
+    plain = dataclasses.replace(options, id=None, no_id=True, engine="local", master=None, connect=None, order_by=None)
+    if options.item_kind == "groups":  # the session has made lists of them
+        plain = dataclasses.replace(plain, group=None, item=None, items=options.item)
     values = {name: getattr(plain, name) for name, _ in plain.specs()}
     given = {name: value for name, value in values.items() if value != plain.defaults()[name]}
     return {"job": job, "options": tuple(sorted(given.items(), key=lambda item: item[0]))}
@@ -54,6 +61,11 @@ def opened(settings: Settings) -> TaskOptions:
 def _opened(job: str, given: tuple[tuple[str, Any], ...]) -> TaskOptions:
     options = _JOBS[job].of(**dict(given))
     return TaskOptions(options, band_plan(options))
+
+
+def item_columns(names: list[str]) -> list[str]:
+    """Return the columns of the items, of those that a step has beside its own."""
+    return [name for name in names if name != ID and not name.startswith(RANK)]
 
 
 def open_block(table: pa.Table, options: PairsOptions | DedupOptions) -> tuple[TablePart, Block]:

@@ -27,7 +27,7 @@ _TOP_BIT = np.uint64(1 << 63)
 
 
 def sketch(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Sketch rows whose first column is their id, followed by `ranks`, which stay; the others are those of the items."""
+    """Sketch rows. Their first column is the id, `ranks` stay as they are, and the others are those of the items."""
     work, ranks = opened(settings), settings["ranks"]
     for batch in batches:
         try:
@@ -76,6 +76,6 @@ def _sketched(batch: pa.RecordBatch, work: TaskOptions, ranks: list[str]) -> pa.
     return pa.record_batch(list(columns.values()), names=list(columns))
 
 
-def _signed(keys: Hashes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _signed(keys: Hashes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return keys as signed numbers in the same order."""
     return (keys ^ _TOP_BIT).view(np.int64)

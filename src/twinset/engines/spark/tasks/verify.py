@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.spark.tasks.rows import binary_rows, digest_words, digests_as_binary, whole_runs
-from twinset.engines.spark.tasks.settings import Batches, Settings, open_block, opened
+from twinset.engines.spark.tasks.settings import Batches, Settings, TaskOptions, open_block, opened
 from twinset.pairs.sets import Sets, overlaps, scores
-from twinset.schema import Hashes, Places
+from twinset.schema import Hashes, Numbers, Places
 
 __all__ = ["COLUMNS", "verify"]
 
@@ -47,10 +47,12 @@ def verify(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
             found = scores(shared, sets.sizes[left], sets.sizes[right])
             columns = [digests_as_binary(digests[left]), digests_as_binary(digests[right]), shared.astype(np.int64)]
             names = ["left_digest", "right_digest", "shared"]
-            yield pa.record_batch([*columns[:2], pa.array(columns[2]), *map(pa.array, found.values())], [*names, *found])
+            yield pa.record_batch(
+                [*columns[:2], pa.array(columns[2]), *map(pa.array, found.values())], [*names, *found]
+            )
 
 
-def _sets(table: pa.Table, work) -> Sets:
+def _sets(table: pa.Table, work: TaskOptions) -> Sets:
     items = table.drop_columns(["family", "block", "digest", "tokens", "partners"])
     tokens = np.asarray(table.column("tokens").combine_chunks())
     _, block = open_block(items, work.options)
@@ -60,7 +62,7 @@ def _sets(table: pa.Table, work) -> Sets:
     return sets
 
 
-def _pairs(partners: pa.Array, runs: Places, digests: Hashes) -> tuple[Places, Places]:
+def _pairs(partners: pa.Array, runs: Places, digests: Hashes) -> tuple[Numbers, Numbers]:
     """Return the positions of the documents of each pair."""
     lefts = np.asarray(pc.list_parent_indices(partners)).astype(np.uint32)
     wanted = pc.list_flatten(partners)
