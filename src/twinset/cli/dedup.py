@@ -90,6 +90,14 @@ def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
     return f", {some}between {what.get(options.item_kind, 'identical copies')}"
 
 
+def _print_tables(tables: dict[str, str], summary: dict[str, Any], options: DedupOptions) -> None:
+    """Print the audit and the tables of a result that is not on this machine."""
+    for line in show.audit(summary["audit"], "in the summary", None, options):
+        show.say(line)
+    click.echo(f"{'all rows, flagged' if options.flag else 'clean data'}: {tables['kept']}")
+    click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {tables['removed']}")
+
+
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
@@ -126,6 +134,9 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
     show.say_replaced(summary)
+    if tables := summary.get("tables"):
+        _print_tables(tables, summary, options)
+        return
     place = Place.named(output)
     folder = place.folder
     missed = f"in {folder / 'missed.parquet'}"

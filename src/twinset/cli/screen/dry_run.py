@@ -32,12 +32,18 @@ def print_dry_run(outline: Mapping[str, Any], options: Any, output: str | None, 
             *_about_index(outline),
             ("plan", _plan(outline["plan"], options)),
             ("output", _place(output, options)),
-            ("work", f"{show.count(outline['threads'], 'thread')}, up to {shown_size(outline['memory'])} of memory"),
+            ("work", _work(outline)),
         ]
     )
     _print_settings(list(settings))
     click.echo()
     show.say("dry run: only headers were read, and nothing was written")
+
+
+def _work(outline: Mapping[str, Any]) -> str:
+    if "memory" not in outline:
+        return str(outline["work"])
+    return f"{show.count(outline['threads'], 'thread')}, up to {shown_size(outline['memory'])} of memory"
 
 
 def _print_parts(parts: Sequence[Mapping[str, Any]]) -> None:

@@ -16,8 +16,8 @@ class UnusedPackages:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Raise for a package that no command uses."""
-        if name in UNUSED:
+        """Raise for a package that no command uses; Spark, once it is loaded, uses all."""
+        if name in UNUSED and "pyspark" not in sys.modules:
             raise ModuleNotFoundError(f"{name} is skipped: no command uses it", name=name)
 
 

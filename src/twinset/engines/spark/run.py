@@ -23,6 +23,7 @@ from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks.settings import ID, settings_of
 from twinset.errors import OptionError, TwinsetError
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.formats import is_folder_name
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan, outline_plan
 from twinset.schema import HASH_SCHEME
@@ -47,11 +48,13 @@ class SparkEngine(Engine):
 
     def write_pairs_to(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a folder for pairs."""
+        if not is_folder_name(os.fsdecode(output)):
+            raise OptionError("a run on Spark writes its pairs to a folder; name one with -o OUT")
         return self.write_result_to(job, output)
 
     def write_result_to(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a folder for the tables of the result."""
-        address = os.fspath(output)
+        address = os.fspath(output).rstrip("/")
         write.check_output(self.session, address, job.options.force)
         return dataclasses.replace(job, address=address)
 
@@ -136,10 +139,11 @@ class SparkRun(Run):
     def outline(self) -> dict[str, Any]:
         """Describe what would be read and planned."""
         return {
-            "sources": {"columns": self.frame.columns},
+            "sources": {"parts": [{"name": str(one)} for one in self.job.sources], "columns": self.frame.columns},
             "against": [],
             "plan": outline_plan(self.options),
             "options": self.options.to_dict(),
+            "work": f"Apache Spark {self.session.version}",
         }
 
     def read(self) -> Corpus:
@@ -276,7 +280,9 @@ class SparkRun(Run):
         self.timings["total"] = round(time.perf_counter() - self.started, 3)
         summary = {
             **counts,
-            "options": {**self.options.to_dict(), "order_by": self.options.order_by},
+            "order_by": self.options.order_by,
+            "tables": {} if self.job.address is None else {name: f"{self.job.address}/{name}" for name in made},
+            "options": self.options.to_dict(),
             "plan": join.plan.to_dict(),
             "timings": {"seconds": self.timings, "engine": "spark", "spark": self.session.version},
             "version": self.job.version,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from twinset.errors import MissingError, TwinsetError
@@ -18,7 +22,7 @@ except ImportError as error:
 
 __all__ = [
     "Column", "DataFrame", "PySparkException", "SparkSession", "StorageLevel", "Window", "as_table", "functions",
-    "open_session", "settled", "translated",
+    "open_session", "settled", "translated", "without_pandas_warnings",
 ]  # fmt: skip
 
 BATCH_BYTES = 32 * 2**20
@@ -30,6 +34,10 @@ _SETTINGS = {
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_QUIET: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+"""For a session of our own: progress and errors are ours to show."""
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
 MARK = "twinset-error:"
 """Precedes the message of an error that a task raised on purpose, up to the end of the line."""
 
@@ -39,10 +47,21 @@ def open_session(master: str | None = None, connect: str | None = None) -> Spark
     builder = SparkSession.builder.appName("twinset")
     if connect is not None:
         builder = builder.remote(connect)
-    elif master is not None:
-        builder = builder.master(master)
-    with translated():
+    else:
+        builder = builder.config(map=_QUIET) if master is None else builder.config(map=_QUIET).master(master)
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
+        if master is not None and master.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are on this machine
+    with translated(), without_pandas_warnings():
         return builder.getOrCreate()
+
+
+@contextmanager
+def without_pandas_warnings() -> Iterator[None]:
+    """Leave out what Spark says of the version of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
 
 
 @contextmanager
@@ -74,8 +93,11 @@ def _reason(message: str) -> str:
     on_purpose = re.search(rf"{MARK}(.*)", message)
     if on_purpose:
         return on_purpose[1].strip()
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return f"Spark: {without_secrets(lines[0])}" if lines else "Spark ended the run without a reason"
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or ["it ended the run without a reason"]
+    raised = [line for line in lines if re.match(r"[\w.]+(?:Error|Exception)\b", line)]
+    if "Traceback (most recent call last)" in message and raised:
+        return f"a task of Spark failed: {without_secrets(raised[0])}"
+    return f"Spark: {without_secrets(lines[0])}"
 
 
 def without_secrets(text: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import twinset
-from twinset.engines.spark.session import MARK, DataFrame
+from twinset.engines.spark.session import MARK, DataFrame, without_pandas_warnings
 from twinset.engines.spark.tasks.settings import Settings
 
 __all__ = ["in_tasks"]
@@ -15,9 +14,7 @@ __all__ = ["in_tasks"]
 
 def in_tasks(frame: DataFrame, module: str, name: str, settings: Settings, columns: str) -> DataFrame:
     """Return what the function `name` of a module of `tasks` makes of the batches of a data frame."""
-    with warnings.catch_warnings():
-        # Spark warns of the version of pandas, which is not used here.
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    with without_pandas_warnings():
         return frame.mapInArrow(_task(module, name, settings), columns)
 
 

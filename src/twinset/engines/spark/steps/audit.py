@@ -102,7 +102,7 @@ def _cut(
     documents = contents.counts["contents"]
     few = sampling.pilot_size(sample.num_rows, documents)
     others = min(few, sample.num_rows - few)
-    if options.audit is not None or not few or not others:
+    if options.audit is not None or few < 1 or others < 1:
         return rows, sample.num_rows
     loaded = comparing.load_sample(rows.slice(0, few + others), opened(settings))
     work = contents.counts["tokens"]

@@ -80,7 +80,7 @@ def _count(sketched: DataFrame) -> dict[str, Any]:
             for name, status in of.items()
         ),
         F.coalesce(F.sum(F.col("replaced").cast("bigint")), F.lit(0)).alias("replaced"),
-        F.coalesce(F.sum("bytes"), F.lit(0)).alias("text_bytes"),
+        F.coalesce(F.sum("text_bytes"), F.lit(0)).alias("text_bytes"),
         F.coalesce(F.sum(F.col("id").isNull().cast("bigint")), F.lit(0)).alias("without_id"),
     )
     [row] = as_table(totals).to_pylist()

@@ -13,15 +13,16 @@ from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.spark.tasks.rows import binary_rows, digests_as_binary
 from twinset.engines.spark.tasks.settings import Batches, Settings, TaskOptions, open_block, opened
 from twinset.errors import TwinsetError
-from twinset.schema import Hashes
+from twinset.schema import Hashes, Places
 
 __all__ = ["COLUMNS", "sketch"]
 
 COLUMNS = (
     "id string, status tinyint, reason string, digest binary, draw bigint, tokens bigint, bytes bigint, length bigint, "
-    "replaced boolean, keys array<bigint>, sketch binary"
+    "text_bytes bigint, replaced boolean, keys array<bigint>, sketch binary"
 )
-"""Columns of sketched rows: `draw` orders documents at random for the audit, `tokens` counts shingles with repeats."""
+"""Columns of sketched rows: `draw` orders documents at random for the audit, `tokens` counts shingles with repeats,
+`bytes` are those of an item as it is stored, `text_bytes` those of the texts of a batch, on its first row."""
 
 _TOP_BIT = np.uint64(1 << 63)
 
@@ -68,12 +69,20 @@ def _sketched(batch: pa.RecordBatch, work: TaskOptions, ranks: list[str]) -> pa.
         "tokens": pa.array(done.counts.astype(np.int64)),
         "bytes": pc.fill_null(pc.binary_length(block.texts), 0).cast(pa.int64()),
         "length": pa.array(done.lengths.astype(np.int64)),
+        "text_bytes": pa.array(_on_first_row(done.text_bytes, rows)),
         "replaced": pa.array(replaced),
         "keys": pa.ListArray.from_arrays(pa.array(ends), pa.array(keys)),
         "sketch": binary_rows(done.sketches),
         **{name: batch.column(name) for name in ranks},
     }
     return pa.record_batch(list(columns.values()), names=list(columns))
+
+
+def _on_first_row(value: int, rows: int) -> Places:
+    """Return a total over the rows of a batch, to be added up over all of them."""
+    column = np.zeros(rows, np.int64)
+    column[:1] = value
+    return column
 
 
 def _signed(keys: Hashes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
