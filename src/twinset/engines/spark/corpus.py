@@ -7,7 +7,7 @@ from typing import Any
 
 from twinset.engines.spark.session import DataFrame
 
-__all__ = ["Contents", "Corpus", "Decided"]
+__all__ = ["Contents", "Corpus", "Counted"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """For each content the id that is kept in its place (`kept_by`), with the scores of that pair."""
+class Counted:
+    """A data frame and its number of rows, None where it is not known before it is written."""
 
     table: DataFrame
+    count: Any

@@ -14,7 +14,7 @@ from typing import Any, Self
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
 from twinset.engines.spark import write
-from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.corpus import Contents, Corpus, Counted
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
 from twinset.engines.spark.session import DataFrame, SparkSession, functions, open_session, settled, translated
@@ -74,14 +74,6 @@ class Join:
     corpus: Corpus
     contents: Contents
     plan: Plan
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A data frame and its number of rows, None where it is not known before it is written."""
-
-    table: DataFrame
-    count: Any
 
 
 class SparkRun(Run):
@@ -186,7 +178,7 @@ class SparkRun(Run):
         """Compare candidates exactly."""
         with self._timing("verify"):
             work = (self.options.least, self.settings, self.store)
-            return self._counted(verify.verify_pairs(join.corpus, join.contents, candidates.table, *work))
+            return self._counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work))
 
     def audit(self, join: Join, pairs: Counted, candidates: Counted) -> dict[str, Any] | None:
         """Compare a sample exactly with all rows, if an audit is wanted."""
@@ -237,7 +229,8 @@ class SparkRun(Run):
             ends = clusters.table.select(
                 F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest")
             )
-            scored = verify.verify_pairs(corpus, contents, ends, 0.0, self.settings, self.store)
+            measured = Counted(ends, clusters.count)
+            scored = verify.verify_pairs(corpus, contents, measured, 0.0, self.settings, self.store)
         removed = self._kept(tables.removed_documents(corpus, contents, clusters.table, scored), "removed-rows")
         with translated():
             leading = removed.table.select("because_of").distinct().count()
@@ -245,7 +238,7 @@ class SparkRun(Run):
         readable = corpus.counts["documents"] - corpus.counts["unreadable"]
         kept = readable - removed.count
         flag = self.options.flag
-        rows = (tables.flagged_rows if flag else tables.kept_rows)(corpus, removed.table, self.id)
+        rows = (tables.flagged_rows if flag else tables.kept_rows)(corpus, removed, self.id)
         made = {
             "kept": Counted(rows, None if self.options.item_kind == "groups" else readable if flag else kept),
             "removed": removed,

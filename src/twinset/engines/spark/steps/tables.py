@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
-from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.corpus import Contents, Corpus, Counted
 from twinset.engines.spark.session import Column, DataFrame, functions
 from twinset.engines.spark.steps.read import column
 from twinset.engines.spark.tasks.settings import ID
 from twinset.schema import SCORES
+from twinset.system import batch_sizes
 
 __all__ = ["clusters_of", "document_pairs", "flagged_rows", "kept_rows", "removed_documents"]
 
@@ -80,26 +81,31 @@ def clusters_of(corpus: Corpus, removed: DataFrame) -> DataFrame:
     return joined.select("id", cluster, F.col("because_of").isNull().alias("kept"))
 
 
-def kept_rows(corpus: Corpus, removed: DataFrame, id: str) -> DataFrame:
+def kept_rows(corpus: Corpus, removed: Counted, id: str) -> DataFrame:
     """Return the rows as given, without those of removed documents and unreadable ones."""
-    gone = removed.select(F.col("id").alias(ID))
+    gone = removed.table.select(F.col("id").alias(ID))
     if corpus.counts["unreadable"]:
         bad = corpus.sketched.where(F.col("status") == UNREADABLE).select(F.col("id").alias(ID))
         gone = gone.union(bad)
     rows = corpus.frame.withColumn(ID, column(corpus.frame, id).cast("string"))
-    return rows.join(gone, ID, "left_anti").drop(ID)
+    return rows.join(_small(gone, removed.count), ID, "left_anti").drop(ID)
 
 
-def flagged_rows(corpus: Corpus, removed: DataFrame, id: str) -> DataFrame:
+def _small(ids: DataFrame, count: int) -> DataFrame:
+    """Send a table to all tasks if it is small, so that the rows need not move."""
+    return F.broadcast(ids) if count <= batch_sizes.BROADCAST_ROWS else ids
+
+
+def flagged_rows(corpus: Corpus, removed: Counted, id: str) -> DataFrame:
     """Return all readable rows with the columns cluster, duplicate_of and similarity."""
     score = _COLUMNS[0]
-    marks = removed.select(
+    marks = removed.table.select(
         F.col("id").alias(ID), F.col("because_of").alias("duplicate_of"), F.col(score.removed).alias(score.name)
     )
     rows = corpus.frame.withColumn(ID, column(corpus.frame, id).cast("string"))
     if corpus.counts["unreadable"]:
         bad = corpus.sketched.where(F.col("status") == UNREADABLE).select(F.col("id").alias(ID))
         rows = rows.join(bad, ID, "left_anti")
-    joined = rows.join(marks, ID, "left").withColumn("cluster", F.coalesce("duplicate_of", ID))
+    joined = rows.join(_small(marks, removed.count), ID, "left").withColumn("cluster", F.coalesce("duplicate_of", ID))
     names = [f"`{name}`" for name in corpus.frame.columns]
     return joined.select(*names, "cluster", "duplicate_of", score.name)

@@ -1,13 +1,14 @@
 """Verify candidates: the texts of a family of candidates are brought together once, and compared exactly.
 
 A document belongs to the family of its least candidate, and so does a pair: nearly all documents of a group of
-near-copies meet in one family, and their texts cross the network once for it. A large family is cut into pieces, as a
+near-copies meet in one family, and their texts cross the network once for it. (Where there are many candidates, all
+texts cross it once more, to meet the list of those that are needed.) A large family is cut into pieces, as a
 large bucket is.
 """
 
 from __future__ import annotations
 
-from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.corpus import Contents, Corpus, Counted
 from twinset.engines.spark.session import DataFrame, functions
 from twinset.engines.spark.steps.candidates import block_of, piece_of
 from twinset.engines.spark.store import Store
@@ -22,10 +23,10 @@ F = functions
 
 
 def verify_pairs(
-    corpus: Corpus, contents: Contents, pairs: DataFrame, least: float, settings: Settings, store: Store
+    corpus: Corpus, contents: Contents, pairs: Counted, least: float, settings: Settings, store: Store
 ) -> DataFrame:
     """Return the pairs of contents that reach the threshold `least`, with their scores, stored."""
-    blocks = _blocks(_with_families(pairs), contents)
+    blocks = _blocks(_with_families(pairs.table), contents)
     left = blocks.select(
         "family", "block", F.col("left_digest").alias("digest"), F.col("right_digest").alias("partner")
     )
@@ -33,7 +34,9 @@ def verify_pairs(
     members = left.union(right).groupBy("family", "block", "digest").agg(F.collect_list("partner").alias("partners"))
     listed = members.join(contents.table.select("digest", "first", "tokens"), "digest")
     items = item_columns(corpus.rows.columns)
-    texts = listed.join(corpus.rows, listed["first"] == corpus.rows[ID])
+    if pairs.count <= batch_sizes.BROADCAST_ROWS:
+        listed = F.broadcast(listed)  # then only the texts that are needed cross the network
+    texts = corpus.rows.join(listed, F.col(ID) == F.col("first"))
     rows = texts.select("family", "block", "digest", "tokens", "partners", *(F.col(f"`{name}`") for name in items))
     ordered = rows.repartition("family", "block").sortWithinPartitions("family", "block")
     found = in_tasks(ordered, "verify", "verify", {**settings, "least": least}, verify.COLUMNS)
