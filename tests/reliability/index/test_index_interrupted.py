@@ -23,7 +23,7 @@ from twinset.errors import StateError
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 
-KILLS = 8
+KILLS = 12
 TEXTS = {f"doc-{number}": text_of(number // 4, number) for number in range(600)}
 
 
