@@ -8,6 +8,7 @@ The tables of all code points, a megabyte each, are copied once: kernels must no
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,16 +26,37 @@ PATTERN = 0xA5
 GUARD = 256  # bytes on either side
 
 
+class _Buffers(threading.local):
+    """Buffers of a thread for reuse: fresh memory costs several times as much as the copies."""
+
+    def __init__(self) -> None:
+        self.free: dict[int, list[npt.NDArray[np.uint8]]] = {}
+
+    def take(self, size: int) -> npt.NDArray[np.uint8]:
+        """A buffer of at least `size` bytes, a power of two."""
+        room = 1 << (size - 1).bit_length()
+        free = self.free.setdefault(room, [])
+        return free.pop() if free else np.empty(room, np.uint8)
+
+    def give(self, buffer: npt.NDArray[np.uint8]) -> None:
+        self.free[len(buffer)].append(buffer)
+
+
+_buffers = _Buffers()
+
+
 class Guarded:
     """A copy of an array between guard bytes."""
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
         self.original = array
-        self.before = array.copy()
-        self._around = np.empty(array.nbytes + 2 * GUARD, np.uint8)
+        self._buffers = [_buffers.take(array.nbytes + 2 * GUARD) for _ in range(2)]
+        self._around, before = (buffer[: array.nbytes + 2 * GUARD] for buffer in self._buffers)
         self._around[:GUARD] = self._around[GUARD + array.nbytes :] = PATTERN
-        self.array = self._around[GUARD : GUARD + array.nbytes].view(array.dtype).reshape(array.shape)
-        self.array[...] = array
+        inside = slice(GUARD, GUARD + array.nbytes)
+        self.array, self.before = (one[inside].view(array.dtype).reshape(array.shape) for one in (self._around, before))
+        self.before[...] = array
+        self.array[...] = self.before
 
     def check(self) -> None:
         """Fail if something was written beyond the array."""
@@ -46,8 +68,12 @@ class Guarded:
 
     def hand_back(self) -> None:
         """Write what has changed to the original: other threads may write to other places of it meanwhile."""
-        changed = self.array != self.before
-        self.original[changed] = self.array[changed]
+        np.copyto(self.original, self.array, where=self.array != self.before)
+
+    def release(self) -> None:
+        """Let other calls use the buffers."""
+        for buffer in self._buffers:
+            _buffers.give(buffer)
 
 
 class GuardedTable(Guarded):
@@ -56,6 +82,9 @@ class GuardedTable(Guarded):
     def hand_back(self) -> None:
         """Fail if the table was written to."""
         assert np.array_equal(self.array, self.before), f"a table was written to ({self.array.shape})"
+
+    def release(self) -> None:
+        """Keep the buffers."""
 
 
 @cache
@@ -83,6 +112,7 @@ def call_guarded(call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -
     for one in guarded.values():
         one.check()
         one.hand_back()
+        one.release()
     return result
 
 

@@ -30,8 +30,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse((PACKAGE / path).read_text("utf-8"), str(path))
 
 
-def imports_of(path: Path) -> Iterator[str]:
-    """The full names of what a module imports, wherever in it that stands."""
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    """The full names of what a module imports, wherever in it that stands; many rules ask for those of all modules."""
+    return tuple(_imports_of(path))
+
+
+def _imports_of(path: Path) -> Iterator[str]:
     here = name_of(path).split(".")
     folder = here if path.name == "__init__.py" else here[:-1]
     for node in ast.walk(tree_of(path)):

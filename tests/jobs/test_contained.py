@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from twinset.options import DedupOptions, PairsOptions
 LIMITS = (0.5, 0.8, 0.95)
 
 
+@cache
 def skewed(seed: int, families: int = 25) -> dict[str, str]:
     """Long documents, parts of them with some words changed, parts of parts, and what stands alone."""
     dice = random.Random(seed)
@@ -44,8 +46,11 @@ def found(table: pa.Table) -> dict[tuple[str, str], oracles.Scores]:
     return {(row["left"], row["right"]): oracles.scores_in(row) for row in table.to_pylist()}
 
 
+shingle_set = cache(oracles.shingle_set)  # the same texts are compared at several limits
+
+
 def sets_of(texts: dict[str, str], **words: Any) -> dict[str, frozenset[Any]]:
-    return {name: oracles.shingle_set(text, **words) for name, text in texts.items()}
+    return {name: shingle_set(text, **words) for name, text in texts.items()}
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -147,7 +152,8 @@ def test_keys_that_do_not_fit_in_memory_are_looked_up_part_by_part(
     assert parts.pairs.equals(whole.pairs)
 
 
-def kinds(tmp_path: Path) -> dict[str, tuple[Any, dict[str, Any], dict[str, frozenset[Any]]]]:
+@cache
+def kinds() -> dict[str, tuple[Any, dict[str, Any], dict[str, frozenset[Any]]]]:
     """Sets, long tables and records: their source, their options, and the sets to compare."""
     dice = random.Random(6)
     rows: dict[str, list[str]] = {}
@@ -166,8 +172,8 @@ def kinds(tmp_path: Path) -> dict[str, tuple[Any, dict[str, Any], dict[str, froz
     records = pa.table({"id": list(texts), "title": list(names.values()), "body": list(texts.values())})
     both = {
         name: frozenset(
-            [("t", one) for one in oracles.shingle_set(names[name], shingle="word:2")]
-            + [("b", one) for one in oracles.shingle_set(texts[name])]
+            [("t", one) for one in shingle_set(names[name], shingle="word:2")]
+            + [("b", one) for one in shingle_set(texts[name])]
         )
         for name in texts
     }
@@ -180,8 +186,8 @@ def kinds(tmp_path: Path) -> dict[str, tuple[Any, dict[str, Any], dict[str, froz
 
 @pytest.mark.parametrize("kind", ["items", "groups", "records"])
 @pytest.mark.parametrize("limit", LIMITS)
-def test_every_kind_of_set(tmp_path: Path, kind: str, limit: float) -> None:
-    source, options, sets = kinds(tmp_path)[kind]
+def test_every_kind_of_set(kind: str, limit: float) -> None:
+    source, options, sets = kinds()[kind]
     done = twinset.find_pairs(source, contained=limit, exact=True, **options)
     true = oracles.held_pairs(sets, limit)
     ordered = {tuple(sorted(pair)): max(scores[1:]) for pair, scores in true.items()}

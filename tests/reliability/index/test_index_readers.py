@@ -11,6 +11,7 @@ from tests.reliability.index.index_work import FAMILIES, OPTIONS, STATES
 from tests.reliability.nursery import Nursery
 
 READERS = 8
+SECONDS = 2.5  # at least: a reader goes on until it has seen enough states
 
 
 def readers_during_writes(nursery: Nursery, url: str, folder: Path, seconds: float, *, compacts: bool) -> None:
@@ -31,11 +32,11 @@ def readers_during_writes(nursery: Nursery, url: str, folder: Path, seconds: flo
 
 
 def test_readers_during_writes(nursery: Nursery, index_url: str, tmp_path: Path) -> None:
-    readers_during_writes(nursery, index_url, tmp_path, 5, compacts=False)
+    readers_during_writes(nursery, index_url, tmp_path, SECONDS, compacts=False)
 
 
 def test_readers_during_writes_and_compactions(nursery: Nursery, index_url: str, tmp_path: Path) -> None:
-    readers_during_writes(nursery, index_url, tmp_path, 6, compacts=True)
+    readers_during_writes(nursery, index_url, tmp_path, SECONDS, compacts=True)
 
 
 @pytest.mark.soak
