@@ -10,12 +10,14 @@ from twinset import pipeline
 from twinset.engines.base import Job, Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.engines.spark.run import SparkEngine, SparkRun
+from twinset.engines.spark.sketch import sketch_rows
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.sketch import SketchOptions
 
 if TYPE_CHECKING:
     from twinset.engines.spark.session import DataFrame
 
-__all__ = ["SparkDedup", "SparkPairs", "dedup", "find_pairs"]
+__all__ = ["SparkDedup", "SparkPairs", "dedup", "find_pairs", "sketch"]
 
 
 class _Result:
@@ -115,3 +117,21 @@ def dedup(
     job = job if output is None else engine.write_result_to(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         return SparkDedup(pipeline.dedup(run))
+
+
+def sketch(frame: DataFrame, **options: Any) -> DataFrame:
+    """Sketch every row, to estimate similarities later.
+
+    Parameters
+    ----------
+    frame
+        Any data frame of Spark. A column has ids: `id`, or the one that ``id=`` names.
+    **options
+        The options of `twinset sketch`, as keyword arguments; one that Spark cannot honour is refused.
+
+    Returns
+    -------
+    DataFrame
+        With `id`, `sketch` (a list of numbers) and `shingles`; Spark computes it when it is used.
+    """
+    return sketch_rows(frame, SketchOptions.of(**options))

@@ -12,7 +12,7 @@ from twinset.engines.spark.tasks import sketch
 from twinset.engines.spark.tasks.settings import ID, RANK, Settings
 from twinset.engines.spark.worker import in_tasks
 from twinset.errors import ColumnError, DuplicateIdError
-from twinset.options import DedupOptions, PairsOptions
+from twinset.options import DedupOptions, PairsOptions, ReadOptions
 from twinset.options.checks import shown_value
 from twinset.wording import counted
 
@@ -28,7 +28,7 @@ def column(frame: DataFrame, name: str) -> Column:
     return F.col(".".join(f"`{part}`" for part in name.split(".")))
 
 
-def id_column(frame: DataFrame, options: PairsOptions | DedupOptions) -> str:
+def id_column(frame: DataFrame, options: ReadOptions) -> str:
     """Return the column of ids; a data frame has no row numbers that could take its place."""
     name = options.group or options.id or "id"
     if name not in frame.columns:

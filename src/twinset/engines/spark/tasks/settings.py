@@ -12,10 +12,22 @@ import pyarrow as pa
 from twinset.documents.formats.memory_tables import TablePart
 from twinset.documents.parts import Block
 from twinset.options import DedupOptions, PairsOptions
+from twinset.options.sketch import SketchOptions
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan
 
-__all__ = ["ID", "RANK", "Batches", "Settings", "TaskOptions", "item_columns", "open_block", "opened", "settings_of"]
+__all__ = [
+    "ID",
+    "RANK",
+    "Batches",
+    "Settings",
+    "TaskOptions",
+    "item_columns",
+    "open_block",
+    "opened",
+    "settings_of",
+    "sketch_settings_of",
+]
 
 Batches: TypeAlias = Any
 """An iterator of record batches."""
@@ -50,6 +62,13 @@ def settings_of(options: PairsOptions | DedupOptions) -> Settings:
     values = {name: getattr(plain, name) for name, _ in plain.specs()}
     given = {name: value for name, value in values.items() if value != plain.defaults()[name]}
     return {"job": job, "options": tuple(sorted(given.items(), key=lambda item: item[0]))}
+
+
+def sketch_settings_of(options: SketchOptions) -> Settings:
+    """Return the options of a table of sketches that differ from their defaults, as plain values."""
+    values = {name: getattr(options, name) for name, _ in options.specs() if name not in ("id", "no_id")}
+    given = {name: value for name, value in values.items() if value != options.defaults()[name]}
+    return {"options": tuple(sorted({**given, "no_id": True}.items()))}
 
 
 def opened(settings: Settings) -> TaskOptions:
