@@ -35,12 +35,14 @@ class Store:
         return kept
 
     def clear(self) -> None:
-        """Empty the tables: a session has no way to remove the files of a folder that works everywhere."""
+        """Give the tables back.
+
+        Those of executors are dropped, which Spark notices when it collects garbage. Files are replaced by empty ones,
+        since a session has no way to remove them that works everywhere.
+        """
         while self._made:
             name, kept = self._made.popitem()
-            with translated():
-                if self.path is None:
-                    kept.unpersist()
-                else:
+            if self.path is not None:
+                with translated():
                     empty = self.session.createDataFrame([], kept.schema)
-                    empty.write.mode("overwrite").parquet(f"{self.path}/{name}")
+                    empty.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")
