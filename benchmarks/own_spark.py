@@ -29,11 +29,13 @@ def main() -> None:
     started = time.perf_counter()
     session = open_local(arguments.folder, log)
     start = time.perf_counter() - started
-    runs = []
-    for number in range(arguments.repeat):
-        runs.append(_run(session, arguments, arguments.folder / f"out-{number}"))
+    runs = [_run(session, arguments, arguments.folder / f"out-{number}") for number in range(arguments.repeat)]
     session.stop()
-    print(json.dumps({"start": start, "runs": runs, "best": min(run["seconds"] for run in runs), **moved(log, arguments.repeat)}))
+    print(
+        json.dumps(
+            {"start": start, "runs": runs, "best": min(run["seconds"] for run in runs), **moved(log, arguments.repeat)}
+        )
+    )
 
 
 def open_local(folder: Path, log: Path | None = None) -> Any:
@@ -48,7 +50,11 @@ def open_local(folder: Path, log: Path | None = None) -> Any:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }  # fmt: skip
     if log is not None:
-        settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": log.as_uri()}
+        settings |= {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": log.as_uri(),
+        }
     return SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
 
 

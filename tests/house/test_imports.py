@@ -22,7 +22,7 @@ LEVELS: tuple[set[str], ...] = (
     {"report"},
     {"evaluation"},
     {"pipeline"},
-    {"jobs"},
+    {"jobs", "spark"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}

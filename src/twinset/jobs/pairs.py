@@ -11,9 +11,10 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.choose import engine_for
+from twinset.engines.local.write.result import PAIRS
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
-from twinset.jobs.result import PAIRS, PairsResult
+from twinset.jobs.result import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.formats import OUTPUT_ENDINGS, is_folder_name
 from twinset.options.sketch import holds_sketches

@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.words import Stretch as Stretch
     from twinset.results.explain import Account as Account
 
-PAIRS = "pairs.parquet"
-"""The file of the pairs in a result folder."""
-
 _LAZY = {
     "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
     "VectorDifference": "pairs.explain.codes_and_vectors", "Stretch": "pairs.explain.words",
@@ -109,10 +106,9 @@ class DedupResult:
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
         result._frame = one_frame(sources)
-        if output.path is None and not output.recorded:  # tables of another engine, which nothing here reads
+        if output.path is None:
             result._tables = dict(output.tables)
-        elif output.path is None:
-            result._tables = dict(output.tables)
+        if output.path is None and output.recorded:
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)
             result._recorded = StoredResult.from_tables(output.summary, stored, given)

@@ -7,11 +7,11 @@ from typing import Any
 
 from twinset.engines.spark.session import DataFrame
 
-__all__ = ["Contents", "Corpus", "Counted"]
+__all__ = ["Contents", "Counted", "RunRows"]
 
 
 @dataclass(frozen=True)
-class Corpus:
+class RunRows:
     """The rows of a run.
 
     `frame` has the rows as given, `rows` their ids and items, `sketched` a row of sketches for each, which is stored.

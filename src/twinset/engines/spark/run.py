@@ -14,7 +14,7 @@ from typing import Any, Self
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
 from twinset.engines.spark import write
-from twinset.engines.spark.corpus import Contents, Corpus, Counted
+from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
 from twinset.engines.spark.session import DataFrame, SparkSession, functions, open_session, settled, translated
@@ -68,10 +68,10 @@ class SparkEngine(Engine):
 
 
 @dataclass(frozen=True)
-class Join:
+class Planned:
     """The distinct contents of a run, and the plan by which they are joined."""
 
-    corpus: Corpus
+    corpus: RunRows
     contents: Contents
     plan: Plan
 
@@ -138,7 +138,7 @@ class SparkRun(Run):
             "work": f"Apache Spark {self.session.version}",
         }
 
-    def read(self) -> Corpus:
+    def read(self) -> RunRows:
         """Read, shingle and sketch every row."""
         with self._timing("read"), translated():
             ranks = rank.rank_columns(self.frame, self.options)
@@ -157,7 +157,7 @@ class SparkRun(Run):
         id = read.column(frame, self.id).cast("string").alias(ID)
         return frame.select(id, *ranks, *items)
 
-    def collapse(self, corpus: Corpus) -> Contents:
+    def collapse(self, corpus: RunRows) -> Contents:
         """Group identical contents; refuse too many identical pairs."""
         with self._timing("collapse"), translated():
             contents = read.collapse(corpus, rank.best_rank(self.options), self.store)
@@ -165,22 +165,22 @@ class SparkRun(Run):
             refuse_many_identical(contents.counts["identical_pairs"], "documents")
         return contents
 
-    def plan(self, corpus: Corpus, unique: Contents) -> Join:
+    def plan(self, corpus: RunRows, unique: Contents) -> Planned:
         """Use the plan by which the rows were sketched."""
-        return Join(corpus, unique, self.sketching)
+        return Planned(corpus, unique, self.sketching)
 
-    def candidates(self, join: Join) -> Counted:
+    def candidates(self, join: Planned) -> Counted:
         """Find pairs of contents that share a band."""
         with self._timing("candidates"):
             return self._counted(candidates.find_candidates(join.contents, self.settings, self.store))
 
-    def verify(self, join: Join, candidates: Counted) -> Counted:
+    def verify(self, join: Planned, candidates: Counted) -> Counted:
         """Compare candidates exactly."""
         with self._timing("verify"):
             work = (self.options.least, self.settings, self.store)
             return self._counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work))
 
-    def audit(self, join: Join, pairs: Counted, candidates: Counted) -> dict[str, Any] | None:
+    def audit(self, join: Planned, pairs: Counted, candidates: Counted) -> dict[str, Any] | None:
         """Compare a sample exactly with all rows, if an audit is wanted."""
         if self.options.audit == 0:
             return None
@@ -188,7 +188,7 @@ class SparkRun(Run):
             work = (pairs.table, candidates.count, self.options, self.settings, self.store)
             return audit.audit_pairs(join.corpus, join.contents, *work)
 
-    def cluster(self, join: Join, pairs: Counted, matches: None) -> Counted:
+    def cluster(self, join: Planned, pairs: Counted, matches: None) -> Counted:
         """Return the leader of each content that is removed."""
         with self._timing("cluster"):
             near, options = pairs.table, self._dedup_options
@@ -197,10 +197,10 @@ class SparkRun(Run):
             method = options.cluster
             return self._counted(cluster.find_leaders(join.contents, near, method, self.settings, self.store))
 
-    def tables(self, join: Join, matches: None) -> None:
+    def tables(self, join: Planned, matches: None) -> None:
         """Do nothing: tables are made when they are written."""
 
-    def write_pairs(self, join: Join, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None) -> Output:
+    def write_pairs(self, join: Planned, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None) -> Output:
         """Return the pairs of rows, written to the output if there is one."""
         with self._timing("write"):
             link = self.options.identical == "link"
@@ -210,7 +210,7 @@ class SparkRun(Run):
         return self._finished(join, {**self._counts(join), **counts}, made)
 
     def write_result(
-        self, join: Join, tables: None, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None,
+        self, join: Planned, tables: None, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None,
         clusters: Counted, matches: None, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
         """Return clean rows and a reason for every removal, written to the output if there is one."""
@@ -222,7 +222,9 @@ class SparkRun(Run):
         extra = {"candidates": candidates.count, "index": None, "audit": audit}
         return self._finished(join, {**counts, "pairs": made["pairs"].count, **extra}, written)
 
-    def _dedup_tables(self, join: Join, pairs: Counted, clusters: Counted) -> tuple[dict[str, Counted], dict[str, int]]:
+    def _dedup_tables(
+        self, join: Planned, pairs: Counted, clusters: Counted
+    ) -> tuple[dict[str, Counted], dict[str, int]]:
         corpus, contents = join.corpus, join.contents
         scored = pairs.table
         if self._dedup_options.cluster == "components":  # a chain may join contents that are not a pair
@@ -254,7 +256,7 @@ class SparkRun(Run):
             return {name: one.table for name, one in made.items()}
         return {name: write.write_table(one.table, f"{output}/{name}", one.count) for name, one in made.items()}
 
-    def _counts(self, join: Join) -> dict[str, Any]:
+    def _counts(self, join: Planned) -> dict[str, Any]:
         """Count rows by outcome, as the local engine does."""
         counts = join.corpus.counts
         return {
@@ -268,7 +270,7 @@ class SparkRun(Run):
             "text_bytes": counts["text_bytes"],
         }
 
-    def _finished(self, join: Join, counts: dict[str, Any], made: dict[str, DataFrame]) -> Output:
+    def _finished(self, join: Planned, counts: dict[str, Any], made: dict[str, DataFrame]) -> Output:
         """Make the summary, and write it last."""
         self.timings["total"] = round(time.perf_counter() - self.started, 3)
         summary = {

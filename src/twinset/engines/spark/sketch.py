@@ -24,4 +24,4 @@ def sketch_rows(frame: DataFrame, options: SketchOptions) -> DataFrame:
         raise OptionError("a table of sketches is made of the rows of texts, records and sets only, one for each row")
     items = [column(frame, name).alias(name) for name in options.item_columns]
     rows = frame.select(column(frame, id_column(frame, options)).cast("string").alias(ID), *items)
-    return in_tasks(rows, "slots", "make_sketches", sketch_settings_of(options), slots.COLUMNS)
+    return in_tasks(rows, slots.make_sketches, sketch_settings_of(options), slots.COLUMNS)

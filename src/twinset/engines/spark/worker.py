@@ -12,10 +12,12 @@ from twinset.engines.spark.tasks.settings import Settings
 __all__ = ["in_tasks"]
 
 
-def in_tasks(frame: DataFrame, module: str, name: str, settings: Settings, columns: str) -> DataFrame:
-    """Return what the function `name` of a module of `tasks` makes of the batches of a data frame."""
+def in_tasks(
+    frame: DataFrame, function: Callable[[Any, Settings], Iterator[Any]], settings: Settings, columns: str
+) -> DataFrame:
+    """Return what a function of a module of `tasks` makes of the batches of a data frame."""
     with without_pandas_warnings():
-        return frame.mapInArrow(_task(module, name, settings), columns)
+        return frame.mapInArrow(_task(function.__module__, function.__name__, settings), columns)
 
 
 def _task(module: str, name: str, settings: Settings) -> Callable[[Any], Iterator[Any]]:
@@ -24,7 +26,6 @@ def _task(module: str, name: str, settings: Settings) -> Callable[[Any], Iterato
     Spark sends the inner function as code, not by name, so that a worker without this package can say so.
     """
     version, mark = twinset.__version__, MARK
-    path = f"twinset.engines.spark.tasks.{module}"
 
     def run(batches: Any) -> Iterator[Any]:
         import importlib
@@ -45,7 +46,7 @@ def _task(module: str, name: str, settings: Settings) -> Callable[[Any], Iterato
                 "the same version"
             )
         try:
-            yield from getattr(importlib.import_module(path), name)(batches, settings)
+            yield from getattr(importlib.import_module(module), name)(batches, settings)
         except importlib.import_module("twinset.errors").TwinsetError as error:
             raise RuntimeError(f"{mark} {error}") from None
 

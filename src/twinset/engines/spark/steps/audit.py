@@ -14,7 +14,7 @@ import pyarrow as pa
 from twinset.engines.local.audit import sample as sampling
 from twinset.engines.local.audit.result import MAX_NAMED, refuse_lost_pairs
 from twinset.engines.local.audit.sets import affordable_count
-from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.corpus import Contents, RunRows
 from twinset.engines.spark.session import Column, DataFrame, SparkSession, as_table, functions
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import audit as comparing
@@ -30,7 +30,7 @@ F = functions
 
 
 def audit_pairs(
-    corpus: Corpus, contents: Contents, pairs: DataFrame, candidates: int, options: PairsOptions | DedupOptions,
+    corpus: RunRows, contents: Contents, pairs: DataFrame, candidates: int, options: PairsOptions | DedupOptions,
     settings: Settings, store: Store,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the audit of the summary: documents, pairs, found, recall, its interval, and missed pairs."""
@@ -89,7 +89,7 @@ def _as_frame(session: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def _cut(
-    corpus: Corpus, contents: Contents, sample: pa.Table, degrees: np.ndarray[Any, Any], candidates: int,
+    corpus: RunRows, contents: Contents, sample: pa.Table, degrees: np.ndarray[Any, Any], candidates: int,
     options: PairsOptions | DedupOptions, settings: Settings,
 ) -> tuple[pa.Table, int]:  # fmt: skip
     """Return the items of the sample in its order, and how many of them the run affords to compare."""
@@ -114,7 +114,7 @@ def _cut(
 
 
 def _near(
-    corpus: Corpus, contents: Contents, pairs: DataFrame, sample: pa.Table, items: pa.Table,
+    corpus: RunRows, contents: Contents, pairs: DataFrame, sample: pa.Table, items: pa.Table,
     options: PairsOptions | DedupOptions, settings: Settings,
 ) -> DataFrame:  # fmt: skip
     """Return a row for each content near a sampled one: was the pair missed, and is it to be counted here?"""
@@ -123,7 +123,7 @@ def _near(
         writer.write_table(items)
     sent = {**settings, "sample": stream.getvalue().to_pybytes(), "count": items.num_rows, "least": options.least}
     rows = corpus.rows.select(ID, *(F.col(f"`{name}`") for name in items.column_names))
-    found = in_tasks(rows, "audit", "compare_with_sample", sent, comparing.COLUMNS)
+    found = in_tasks(rows, comparing.compare_with_sample, sent, comparing.COLUMNS)
     frame = _as_frame(corpus.rows.sparkSession, sample)
     own = F.broadcast(frame.select(F.col("place"), F.col("digest").alias("own_digest"), F.col("first").alias("own_id")))
     sampled = F.broadcast(frame.select("digest", F.lit(True).alias("sampled")))

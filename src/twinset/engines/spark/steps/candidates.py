@@ -31,7 +31,7 @@ def find_candidates(contents: Contents, settings: Settings, store: Store) -> Dat
     rows = blocks.join(contents.table.select("digest", "sketch"), "digest")
     grouped = rows.select("key", "block", "piece", "digest", "sketch").repartition("key", "block")
     ordered = grouped.sortWithinPartitions("key", "block")
-    found = in_tasks(ordered, "buckets", "join_buckets", settings, buckets.COLUMNS)
+    found = in_tasks(ordered, buckets.join_buckets, settings, buckets.COLUMNS)
     return store.keep(found.distinct(), "candidates")
 
 

@@ -53,7 +53,7 @@ def _in_one_task(edges: DataFrame, method: str, settings: Settings) -> DataFrame
         F.col("better.digest").alias("left_digest"), F.col("worse.digest").alias("right_digest"),
         F.col("better.rank").alias("left_rank"), F.col("worse.rank").alias("right_rank"),
     )  # fmt: skip
-    return in_tasks(rows.repartition(1), "cluster", "cluster", {**settings, "method": method}, cluster.COLUMNS)
+    return in_tasks(rows.repartition(1), cluster.cluster, {**settings, "method": method}, cluster.COLUMNS)
 
 
 def _removed_in_rounds(edges: DataFrame, count: int, settings: Settings, store: Store) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
-from twinset.engines.spark.corpus import Contents, Corpus
+from twinset.engines.spark.corpus import Contents, RunRows
 from twinset.engines.spark.session import Column, DataFrame, as_table, functions
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import sketch
@@ -59,15 +59,15 @@ def grouped(frame: DataFrame, options: PairsOptions | DedupOptions) -> DataFrame
 
 def read(
     frame: DataFrame, rows: DataFrame, options: PairsOptions | DedupOptions, settings: Settings, store: Store
-) -> Corpus:
+) -> RunRows:
     """Sketch all rows, store the sketches and count them."""
     ranks = [(name, kind) for name, kind in rows.dtypes if name.startswith(RANK)]
     schema = ", ".join([sketch.COLUMNS, *(f"{name} {kind}" for name, kind in ranks)])
-    made = in_tasks(rows, "sketch", "sketch", {**settings, "ranks": [name for name, _ in ranks]}, schema)
+    made = in_tasks(rows, sketch.sketch, {**settings, "ranks": [name for name, _ in ranks]}, schema)
     sketched = store.keep(made, "sketched")
     counts = _count(sketched)
     _check_ids(sketched, counts, options)
-    return Corpus(frame, rows, sketched, counts)
+    return RunRows(frame, rows, sketched, counts)
 
 
 def _count(sketched: DataFrame) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOption
         )
 
 
-def collapse(corpus: Corpus, best: Column, store: Store) -> Contents:
+def collapse(corpus: RunRows, best: Column, store: Store) -> Contents:
     """Group rows by content; `best` orders the rows of a content, the least first."""
     first = F.struct("id", "tokens", "bytes", "draw", "keys", "sketch")
     grouped = (

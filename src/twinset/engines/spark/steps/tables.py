@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twinset.engines.local.steps.sketch import READ, UNREADABLE
-from twinset.engines.spark.corpus import Contents, Corpus, Counted
+from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.session import Column, DataFrame, functions
 from twinset.engines.spark.steps.read import column
 from twinset.engines.spark.tasks.settings import ID
@@ -16,7 +16,7 @@ F = functions
 _COLUMNS = SCORES["jaccard"]
 
 
-def document_pairs(corpus: Corpus, contents: Contents, pairs: DataFrame, link: bool) -> DataFrame:
+def document_pairs(corpus: RunRows, contents: Contents, pairs: DataFrame, link: bool) -> DataFrame:
     """Return the pairs of documents, the lesser id on the left; with `link`, a copy has a pair with its first only."""
     copied = contents.table.where("copies > 1").select("digest", "first")
     members = corpus.sketched.where(F.col("status") == READ).select("id", "digest")
@@ -49,7 +49,7 @@ def _scores(swapped: Column) -> list[Column]:
     return [F.when(swapped, F.col(one.swapped)).otherwise(F.col(one.name)).alias(one.name) for one in _COLUMNS]
 
 
-def removed_documents(corpus: Corpus, contents: Contents, leaders: DataFrame, pairs: DataFrame) -> DataFrame:
+def removed_documents(corpus: RunRows, contents: Contents, leaders: DataFrame, pairs: DataFrame) -> DataFrame:
     """Return the removed documents with the kept one and the scores of both."""
     kept = contents.table.select(F.col("digest").alias("leader"), F.col("best.id").alias("because_of"))
     sides = leaders.select(
@@ -73,7 +73,7 @@ def removed_documents(corpus: Corpus, contents: Contents, leaders: DataFrame, pa
     return members.join(near.union(copied), "digest").where(F.col("id") != F.col("because_of")).drop("digest")
 
 
-def clusters_of(corpus: Corpus, removed: DataFrame) -> DataFrame:
+def clusters_of(corpus: RunRows, removed: DataFrame) -> DataFrame:
     """Return the cluster of each readable document, named after its kept one."""
     readable = corpus.sketched.where(F.col("status") != UNREADABLE).select("id")
     joined = readable.join(removed.select("id", "because_of"), "id", "left")
@@ -81,7 +81,7 @@ def clusters_of(corpus: Corpus, removed: DataFrame) -> DataFrame:
     return joined.select("id", cluster, F.col("because_of").isNull().alias("kept"))
 
 
-def kept_rows(corpus: Corpus, removed: Counted, id: str) -> DataFrame:
+def kept_rows(corpus: RunRows, removed: Counted, id: str) -> DataFrame:
     """Return the rows as given, without those of removed documents and unreadable ones."""
     gone = removed.table.select(F.col("id").alias(ID))
     if corpus.counts["unreadable"]:
@@ -96,7 +96,7 @@ def _small(ids: DataFrame, count: int) -> DataFrame:
     return F.broadcast(ids) if count <= batch_sizes.BROADCAST_ROWS else ids
 
 
-def flagged_rows(corpus: Corpus, removed: Counted, id: str) -> DataFrame:
+def flagged_rows(corpus: RunRows, removed: Counted, id: str) -> DataFrame:
     """Return all readable rows with the columns cluster, duplicate_of and similarity."""
     score = _COLUMNS[0]
     marks = removed.table.select(

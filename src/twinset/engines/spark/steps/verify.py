@@ -8,7 +8,7 @@ large bucket is.
 
 from __future__ import annotations
 
-from twinset.engines.spark.corpus import Contents, Corpus, Counted
+from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.session import DataFrame, functions
 from twinset.engines.spark.steps.candidates import block_of, piece_of
 from twinset.engines.spark.store import Store
@@ -23,7 +23,7 @@ F = functions
 
 
 def verify_pairs(
-    corpus: Corpus, contents: Contents, pairs: Counted, least: float, settings: Settings, store: Store
+    corpus: RunRows, contents: Contents, pairs: Counted, least: float, settings: Settings, store: Store
 ) -> DataFrame:
     """Return the pairs of contents that reach the threshold `least`, with their scores, stored."""
     blocks = _blocks(_with_families(pairs.table), contents)
@@ -39,7 +39,7 @@ def verify_pairs(
     texts = corpus.rows.join(listed, F.col(ID) == F.col("first"))
     rows = texts.select("family", "block", "digest", "tokens", "partners", *(F.col(f"`{name}`") for name in items))
     ordered = rows.repartition("family", "block").sortWithinPartitions("family", "block")
-    found = in_tasks(ordered, "verify", "verify", {**settings, "least": least}, verify.COLUMNS)
+    found = in_tasks(ordered, verify.verify, {**settings, "least": least}, verify.COLUMNS)
     return store.keep(found, "pairs")
 
 

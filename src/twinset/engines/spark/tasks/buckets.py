@@ -1,4 +1,4 @@
-"""Join the documents of each bucket: those that share a band key and have similar sketches are candidates."""
+"""Planned the documents of each bucket: those that share a band key and have similar sketches are candidates."""
 
 from __future__ import annotations
 
