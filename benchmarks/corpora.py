@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,6 +21,16 @@ def generated(setting: Setting, documents: int, copies: float = 0.3) -> Path:
     kind = "corpus" if copies else "unrelated"
     target = setting.work / f"{kind}-{documents}.parquet"
     return written_once(target, lambda path: write_corpus(path, make_recipe(documents, copies)))
+
+
+def short_texts(setting: Setting, documents: int) -> Path:
+    """The generated corpus with a twelfth of the words: about 250 bytes a document."""
+
+    def write(path: Path) -> None:
+        recipe = make_recipe(documents)
+        write_corpus(path, replace(recipe, lengths=np.maximum(recipe.lengths // 12, 20)))
+
+    return written_once(setting.work / f"short-{documents}.parquet", write)
 
 
 def sampled(corpus: Path, documents: int) -> Path:

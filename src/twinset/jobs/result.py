@@ -105,9 +105,7 @@ class DedupResult:
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
-        result._frame = one_frame(sources)
-        if output.path is None:
-            result._tables = dict(output.tables)
+        result._frame, result._tables = one_frame(sources), dict(output.tables)
         if output.path is None and output.recorded:
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)
