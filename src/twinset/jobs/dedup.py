@@ -51,9 +51,9 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
     (['a', 'c'], ['a'])
     """
     checked = DedupOptions.of(**options)
+    engine = engine_for(checked)
     with reporting(progress) as reporter:
         if checked.index is None:
-            engine = engine_for(checked)
             with engine.open(_job(engine, sources, checked, output, reporter)) as run:
                 done = pipeline.dedup(run)
                 return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
@@ -94,8 +94,9 @@ def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dic
 
     `given` are the options that the user gave; an index supplies all others.
     """
+    engine = engine_for(options)
     if options.index is None:
-        with engine_for(options).open(Job(sources, options, twinset.__version__)) as run:
+        with engine.open(Job(sources, options, twinset.__version__)) as run:
             return run.outline()
     from twinset.index import dedup as index_dedup
 

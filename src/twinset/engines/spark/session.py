@@ -87,6 +87,12 @@ def translated() -> Iterator[None]:
         yield
     except PySparkException as error:
         raise TwinsetError(_reason(str(error))) from error
+    except Exception as error:
+        # A classic session lets some errors of the JVM through, with a hundred lines of its stack.
+        java = getattr(error, "java_exception", None)
+        if java is None:
+            raise
+        raise TwinsetError(_reason(str(java.toString()))) from None
 
 
 def _reason(message: str) -> str:

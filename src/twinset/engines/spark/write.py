@@ -26,12 +26,12 @@ def check_output(session: SparkSession, output: str, force: bool) -> None:
 
 
 def _exists(session: SparkSession, path: str) -> bool:
-    try:
-        session.read.format("binaryFile").load(path).limit(0).count()
-    except PySparkException as error:
-        if "PATH_NOT_FOUND" in str(error):
-            return False
-        with translated():
+    with translated():
+        try:
+            session.read.format("binaryFile").load(path).limit(0).count()
+        except PySparkException as error:
+            if "PATH_NOT_FOUND" in str(error):
+                return False
             raise
     return True
 

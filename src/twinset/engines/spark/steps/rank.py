@@ -7,7 +7,7 @@ from collections.abc import Callable
 from twinset.engines.spark.session import Column, DataFrame, functions
 from twinset.engines.spark.steps.read import column
 from twinset.engines.spark.tasks.settings import RANK
-from twinset.errors import ColumnError, OptionError
+from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import shown_value
 
@@ -23,10 +23,8 @@ def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions) -> list
     order_by = options.order_by
     for rule, name in options.keep_rules:
         if name is not None:
-            _check_column(frame, name)
-            found += _ordered(column(frame, name), dict(frame.dtypes)[name], rule in ("highest", "newest"), rule, name)
+            found += _ordered(column(frame, name), _kind_of(frame, name), rule in ("highest", "newest"), rule, name)
         elif rule == "first" and order_by is not None:
-            _check_column(frame, order_by)
             found += [column(frame, order_by).isNull().cast("int"), column(frame, order_by)]
     return [one.alias(f"{RANK}{number}") for number, one in enumerate(found)]
 
@@ -48,11 +46,9 @@ def best_rank(options: PairsOptions | DedupOptions) -> Column:
 _OWN: dict[str, Callable[[], Column]] = {"longest": lambda: -F.col("length"), "source": lambda: F.lit(0)}
 
 
-def _check_column(frame: DataFrame, name: str) -> None:
-    if name not in frame.columns:
-        raise ColumnError(
-            f"there is no column {shown_value(name)}; the columns are {', '.join(map(shown_value, frame.columns))}"
-        )
+def _kind_of(frame: DataFrame, name: str) -> str:
+    """Return the type of a column, or of a field of a nested one, as Spark writes it."""
+    return dict(frame.select(column(frame, name).alias("values")).dtypes)["values"]
 
 
 def _ordered(values: Column, kind: str, descending: bool, rule: str, name: str) -> list[Column]:

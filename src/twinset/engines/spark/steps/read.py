@@ -25,6 +25,9 @@ def column(frame: DataFrame, name: str) -> Column:
     """Return a column, or a field of a nested one such as ``meta.body``."""
     if name in frame.columns:
         return F.col(f"`{name}`")
+    if name.split(".")[0] not in frame.columns:
+        shown = ", ".join(map(shown_value, frame.columns))
+        raise ColumnError(f"there is no column {shown_value(name)}; the columns are {shown}")
     return F.col(".".join(f"`{part}`" for part in name.split(".")))
 
 
