@@ -142,7 +142,8 @@ class SparkRun(Run):
         """Read, shingle and sketch every row."""
         with self._timing("read"), translated():
             ranks = rank.rank_columns(self.frame, self.options)
-            corpus = read.read(self.frame, self._rows(ranks), self.options, self.settings, self.store)
+            missing = rank.missing_values(self.options)
+            corpus = read.read(self.frame, self._rows(ranks), self.options, self.settings, self.store, missing)
         if self.options.on_error == "stop" and corpus.counts["replaced"]:
             raise TwinsetError(f"{counted(corpus.counts['replaced'], 'row')} with bytes that are not UTF-8")
         return corpus
@@ -151,6 +152,8 @@ class SparkRun(Run):
         """Return the ids, ranks and items of the rows; the rows of a long table are grouped."""
         frame, options = self.frame, self.options
         if options.item_kind == "groups":
+            if ranks or options.by is not None:
+                raise OptionError("a column of --keep or --by has many values in a group of rows; leave it out")
             return read.grouped(frame, options)
         names = [*options.item_columns, *([options.by] if options.by else [])]
         items = [read.column(frame, name).alias(name) for name in dict.fromkeys(names)]
@@ -268,7 +271,14 @@ class SparkRun(Run):
             "skipped": [],
             "against": 0,
             "text_bytes": counts["text_bytes"],
+            **({"unranked": counts["unranked"]} if counts["unranked"] else {}),
+            **({"rows": self._count_rows()} if self.options.item_kind == "groups" else {}),
         }
+
+    def _count_rows(self) -> int:
+        """Count the rows of a long table."""
+        with translated():
+            return self.frame.count()
 
     def _finished(self, join: Planned, counts: dict[str, Any], made: dict[str, DataFrame]) -> Output:
         """Make the summary, and write it last."""

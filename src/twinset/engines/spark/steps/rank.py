@@ -11,7 +11,7 @@ from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import shown_value
 
-__all__ = ["best_rank", "rank_columns"]
+__all__ = ["best_rank", "missing_values", "rank_columns"]
 
 F = functions
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -27,6 +27,12 @@ def rank_columns(frame: DataFrame, options: PairsOptions | DedupOptions) -> list
         elif rule == "first" and order_by is not None:
             found += [column(frame, order_by).isNull().cast("int"), column(frame, order_by)]
     return [one.alias(f"{RANK}{number}") for number, one in enumerate(found)]
+
+
+def missing_values(options: PairsOptions | DedupOptions) -> dict[str, str]:
+    """Return, for each column of the policy, the rank column that is 1 where it has no value."""
+    columns = [name for _, name in options.keep_rules if name is not None]
+    return {name: f"{RANK}{2 * number}" for number, name in enumerate(columns)}
 
 
 def best_rank(options: PairsOptions | DedupOptions) -> Column:

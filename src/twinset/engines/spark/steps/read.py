@@ -61,20 +61,25 @@ def grouped(frame: DataFrame, options: PairsOptions | DedupOptions) -> DataFrame
 
 
 def read(
-    frame: DataFrame, rows: DataFrame, options: PairsOptions | DedupOptions, settings: Settings, store: Store
-) -> RunRows:
-    """Sketch all rows, store the sketches and count them."""
+    frame: DataFrame, rows: DataFrame, options: PairsOptions | DedupOptions, settings: Settings, store: Store,
+    missing: dict[str, str],
+) -> RunRows:  # fmt: skip
+    """Sketch all rows, store the sketches and count them.
+
+    `missing` names, for each column of the keep policy, the column that is 1 where it has no value.
+    """
     ranks = [(name, kind) for name, kind in rows.dtypes if name.startswith(RANK)]
     schema = ", ".join([sketch.COLUMNS, *(f"{name} {kind}" for name, kind in ranks)])
     made = in_tasks(rows, sketch.sketch, {**settings, "ranks": [name for name, _ in ranks]}, schema)
     sketched = store.keep(made, "sketched")
-    counts = _count(sketched)
+    counts = _count(sketched, missing)
     _check_ids(sketched, counts, options)
     return RunRows(frame, rows, sketched, counts)
 
 
-def _count(sketched: DataFrame) -> dict[str, Any]:
+def _count(sketched: DataFrame, missing: dict[str, str]) -> dict[str, Any]:
     """Count rows by outcome."""
+    readable = F.col("status") != UNREADABLE
     of = {"empty": EMPTY, "unreadable": UNREADABLE}
     totals = sketched.agg(
         F.count(F.lit(1)).alias("documents"),
@@ -85,9 +90,11 @@ def _count(sketched: DataFrame) -> dict[str, Any]:
         F.coalesce(F.sum(F.col("replaced").cast("bigint")), F.lit(0)).alias("replaced"),
         F.coalesce(F.sum("text_bytes"), F.lit(0)).alias("text_bytes"),
         F.coalesce(F.sum(F.col("id").isNull().cast("bigint")), F.lit(0)).alias("without_id"),
+        *(F.coalesce(F.sum(F.when(readable, F.col(flag))), F.lit(0)).alias(flag) for flag in missing.values()),
     )
     [row] = as_table(totals).to_pylist()
-    return dict(row)
+    unranked = {column: row.pop(flag) for column, flag in missing.items()}
+    return {**row, "unranked": {column: count for column, count in unranked.items() if count}}
 
 
 def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:
