@@ -18,6 +18,8 @@ from tests import components, run_folder
 from tests.long_files import LONG_FILES
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.postgres_server import GivenServer, Server
 
 # Kernels compile on first use, and machines differ in speed: no example has a deadline.
@@ -197,3 +199,13 @@ def mortal_postgres() -> Iterator[Server]:
     components.skip_without(postgres_server.missing())
     with postgres_server.Server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session of Spark that all tests of a process share: it takes longer to start than a run."""
+    from tests import spark_cluster
+
+    components.skip_without(spark_cluster.missing())
+    with spark_cluster.local_session() as session:
+        yield session

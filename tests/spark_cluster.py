@@ -39,7 +39,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.shuffle.partitions": "3",
     "spark.default.parallelism": "2",
     "spark.sql.adaptive.enabled": "true",
 }
