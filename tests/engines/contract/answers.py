@@ -79,7 +79,7 @@ def shuffled(session: SparkSession, table: pa.Table, partitions: int = 1) -> Dat
     """The rows in another order, spread over partitions."""
     order = list(range(table.num_rows))
     random.Random(4).shuffle(order)
-    frame = session.createDataFrame(table.take(order))
+    frame = session.createDataFrame(table.take(pa.array(order, pa.int64())))
     return frame if partitions == 1 else frame.repartition(partitions)
 
 
