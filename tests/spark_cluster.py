@@ -134,6 +134,7 @@ def settings_in(folder: Path) -> dict[str, str]:
         **SETTINGS,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.executor.extraJavaOptions": " ".join((*JVM, f"-Djava.io.tmpdir={folder}")),
+        "spark.executor.memory": "768m",
     }
 
 
@@ -360,9 +361,9 @@ class Driver:
         found: dict[str, Any] = json.loads(line) if line else {}
         return found
 
-    def begin(self, job: str, source: Path, output: Path, **options: Any) -> None:
-        """Ask for a job over Parquet files, without waiting for it."""
-        self.say({"job": job, "source": str(source), "output": str(output), "options": options})
+    def begin(self, job: str, source: Path, output: Path, harm: dict[str, Any] | None = None, **options: Any) -> None:
+        """Ask for a job over Parquet files, without waiting for it; `harm` is what is to go wrong."""
+        self.say({"job": job, "source": str(source), "output": str(output), "options": options, **(harm or {})})
 
     def events(self) -> Iterator[dict[str, Any]]:
         """What happens until the job has ended; the last one has `summary` or `error`."""

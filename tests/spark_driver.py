@@ -59,16 +59,45 @@ def watch(context: Any) -> None:
                 say(running=stage)
 
 
+def flaky(frame: Any, share: float) -> Any:
+    """Let this share of all tasks that read a text fail when they are tried first."""
+    from pyspark.sql import functions
+
+    @functions.udf("string")
+    def failing(text: str) -> str:
+        import random
+
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        drawn = random.Random(f"{task.stageId()} {task.partitionId()}").random()
+        if task.attemptNumber() == 0 and drawn < share:
+            raise RuntimeError("the first attempt fails")
+        return text
+
+    return frame.withColumn("text", failing("text"))
+
+
+def too_large(frame: Any) -> Any:
+    """Make the text of one row larger than the memory of an executor."""
+    from pyspark.sql import functions as F
+
+    row = F.col("id") == frame.agg(F.min("id")).collect()[0][0]
+    return frame.withColumn("text", F.when(row, F.expr("repeat(text, 40000000)")).otherwise(F.col("text")))
+
+
 def do(session: Any, asked: dict[str, Any]) -> None:
     import twinset.spark
     from twinset.errors import TwinsetError
 
     frame = session.read.parquet(asked["source"])
+    frame = flaky(frame, asked["flaky"]) if "flaky" in asked else frame
+    frame = too_large(frame) if "too_large" in asked else frame
     job = getattr(twinset.spark, asked["job"])
     try:
         done = job(frame, output=asked["output"], progress=Steps(), **asked["options"])
-    except TwinsetError as error:
-        say(error=str(error), kind=type(error).__name__)
+    except Exception as error:
+        say(error=str(error), refused=isinstance(error, TwinsetError))
     else:
         say(summary=done.summary)
 

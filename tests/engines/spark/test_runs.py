@@ -147,7 +147,7 @@ def test_an_output_is_complete_replaced_or_refused(spark: SparkSession, frame: D
     with pytest.raises(OutputError, match="exists; choose another output, or replace it with force=True"):
         dedup(frame, output=output)
     with pytest.raises(KeyboardInterrupt):
-        dedup(frame, output=output, force=True, progress=Interrupting("write", interrupt))
+        dedup(frame, output=output, force=True, progress=Interrupting("collapse", interrupt))
     with pytest.raises(OutputError, match="has no summary: the run that wrote it was not completed"):
         read_summary(spark, output)
 
