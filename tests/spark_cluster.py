@@ -87,6 +87,11 @@ def pyspark_folder() -> Path:
     return Path(spec.origin).parent
 
 
+def _scala() -> str:
+    [core] = (pyspark_folder() / "jars").glob("spark-core_*.jar")
+    return core.name.removeprefix("spark-core_").partition("-")[0]
+
+
 def note_use(what: str) -> None:
     """Name the versions in the last lines of the run."""
     import pyspark
@@ -124,6 +129,7 @@ def environment(folder: Path) -> dict[str, str]:
         "SPARK_LAUNCHER_OPTS": " ".join(JVM),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SCALA_VERSION": _scala(),  # which workers look for where Spark is built, unless they are told
         "SPARK_SUBMIT_OPTS": options,
     }
 
@@ -313,9 +319,8 @@ def connect_server() -> Iterator[str]:
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": "0",
         }
-        options = (*JVM, "-Xmx2g", f"-Djava.io.tmpdir={folder}")
-        words = [str(java()), *options, "-cp", f"{pyspark_folder()}/jars/*", "org.apache.spark.deploy.SparkSubmit"]
-        words += ["--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+        words = [str(pyspark_folder() / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "2g"]
+        words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
         words += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
         said = r"Spark Connect server started at: (127\.0\.0\.1:\d+)"
         server = Daemon(folder, "connect", [*words, "spark-internal"], said)
@@ -341,7 +346,9 @@ class Driver:
         )  # fmt: skip
         self.folder = folder
         self.say({"settings": {**settings_in(folder), **(settings or {})}, **place})
-        assert self.hear() == {"ready": True}
+        if self.hear() != {"ready": True}:
+            self.close()
+            raise RuntimeError(f"the driver did not start:\n{(folder / 'driver.log').read_text('utf-8')[-3000:]}")
 
     def __enter__(self) -> Driver:
         return self

@@ -47,7 +47,7 @@ CASES = [
         {"threshold": 0.5, "shingle": "char:5", "bag": True, "keep": "lowest:stars", "flag": True},
         lambda table: tables.text_sets(table, shingle="char:5", bag=True),
         best=lambda row: missing_last(row["stars"]),
-        partitions=64,
+        partitions=7,
     ),
     Case(
         "complete clusters, in pieces",
@@ -79,6 +79,7 @@ CASES = [
         {"threshold": 0.5, "items": "tags", "identical": "link"},
         tables.tag_sets,
         job="find_pairs",
+        partitions=64,
     ),
     Case(
         "groups of a long table",
