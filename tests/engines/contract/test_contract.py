@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-import twinset
 from tests import oracles
 from tests.engines.contract import tables
 from tests.engines.contract.answers import COUNTS, Answer, Case, in_order, local_answer, shuffled, spark_answer

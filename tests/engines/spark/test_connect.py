@@ -12,9 +12,12 @@ from tests.spark_cluster import Driver
 def test_a_server_of_spark_connect_gives_the_answer_of_one_machine(tmp_path: Path) -> None:
     components.skip_without(spark_cluster.missing())
     source = write_source(tmp_path / "source")
-    with spark_cluster.connect_server() as server, spark_cluster.folder_of_its_own() as folder:
-        with Driver(folder, connect=server) as driver:
-            for job, options in (("dedup", OPTIONS), ("find_pairs", PAIRS)):
-                end = driver.run(job, source, tmp_path / job, **options)
-                assert "summary" in end, end
-                is_answer_of_one_machine(tmp_path / job, job, **options)
+    with (
+        spark_cluster.connect_server() as server,
+        spark_cluster.folder_of_its_own() as folder,
+        Driver(folder, connect=server) as driver,
+    ):
+        for job, options in (("dedup", OPTIONS), ("find_pairs", PAIRS)):
+            end = driver.run(job, source, tmp_path / job, **options)
+            assert "summary" in end, end
+            is_answer_of_one_machine(tmp_path / job, job, **options)

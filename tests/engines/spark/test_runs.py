@@ -173,7 +173,7 @@ def test_a_cancelled_run_is_an_error_without_a_summary(spark: SparkSession, fram
         return text
 
     stop = cancel_when(context, started)
-    with pytest.raises(TwinsetError, match="Spark: .*cancelled"):
+    with pytest.raises(TwinsetError, match=r"Spark: .*cancelled"):
         dedup(frame.withColumn("text", endless("text")), output=str(tmp_path / "result"))
     stop()
     with pytest.raises(TwinsetError):
