@@ -256,6 +256,17 @@ def test_a_row_keeps_all_its_columns(engine: str, answers: Answers) -> None:
     assert {id: repr(row) for id, row in kept.items()} == {id: repr(given[id]) for id in kept}
 
 
+@pytest.mark.parametrize("options", [{"shingle": "char:5", "bag": True, "n_hashes": 64}, {"items": "tags"}], ids=str)
+def test_sketches_are_those_of_one_machine(spark: SparkSession, options: dict[str, Any]) -> None:
+    import twinset.spark
+
+    table = tables.families(12).drop_columns("seen")
+    found = twinset.spark.sketch(shuffled(spark, table, 3), **options).toArrow()
+    local = pa.table(twinset.sketch(table, **options))
+    assert found.column_names == local.column_names
+    assert in_order(found) == in_order(local)
+
+
 # Many rows, and what the driver collects of them
 
 COPIES = 100_000
@@ -293,6 +304,7 @@ def test_many_copies_templates_and_large_texts(spark: SparkSession, collected: l
     texts += ["the same words again and again"] * COPIES
     table = pa.table({"id": [f"d{number:06}" for number in range(len(texts))], "text": texts})
     options = {"threshold": 0.5, "shingle": "word:1", "audit": 40}
+    before = stored(spark)
     done = twinset.spark.dedup(shuffled(spark, table, 7), **options)
     assert max(collected) < 100
     local = twinset.dedup(table, **options)
@@ -303,4 +315,9 @@ def test_many_copies_templates_and_large_texts(spark: SparkSession, collected: l
     kept = done.kept.select("id").toArrow()["id"].to_pylist()
     assert sorted(kept) == local.kept["id"].to_pylist()
     done.release()
-    assert not spark.sparkContext._jsc.getPersistentRDDs(), "tables of the run are still stored"
+    assert stored(spark) <= before, "tables of the run are still stored"
+
+
+def stored(session: SparkSession) -> set[int]:
+    """What the session stores."""
+    return set(session.sparkContext._jsc.getPersistentRDDs())
