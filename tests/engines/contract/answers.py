@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 TABLES = {"dedup": ("pairs", "removed", "clusters", "kept"), "find_pairs": ("pairs",)}
 # So high that every pair is found: then the clusters are those of all pairs, too.
 CERTAIN = {"recall": 0.999999}
-COUNTS = (
-    "documents", "kept", "removed", "empty", "unreadable", "identical", "replaced", "clusters", "pairs", "candidates",
-    "audit",
-)  # fmt: skip
+# What each engine says in its own way: where the rows came from, what it was told, how long it took, names.
+OWN = ("input", "options", "timings", "named", "order_by", "tables")
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,11 @@ def shuffled(session: SparkSession, table: pa.Table, partitions: int = 1) -> Dat
     random.Random(4).shuffle(order)
     frame = session.createDataFrame(table.take(pa.array(order, pa.int64())))
     return frame if partitions == 1 else frame.repartition(partitions)
+
+
+def common(summary: dict[str, Any]) -> dict[str, Any]:
+    """What both engines say in the same words: counts, the audit and the plan."""
+    return {name: value for name, value in summary.items() if name not in OWN}
 
 
 def in_order(table: pa.Table) -> list[Row]:

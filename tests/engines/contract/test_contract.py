@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +15,7 @@ import pytest
 
 from tests import oracles
 from tests.engines.contract import tables
-from tests.engines.contract.answers import COUNTS, Answer, Case, in_order, local_answer, shuffled, spark_answer
+from tests.engines.contract.answers import Answer, Case, common, in_order, local_answer, shuffled, spark_answer
 from twinset.system import batch_sizes
 
 if TYPE_CHECKING:
@@ -140,7 +142,10 @@ def test_spark_gives_the_answer_of_one_machine(case: Case, answers: Answers) -> 
     spark, local = answers.of(case, "spark"), answers.of(case, "local")
     for name, rows in local.tables.items():
         assert list(map(repr, spark.tables[name])) == list(map(repr, rows)), name
-    assert {name: spark.summary.get(name) for name in COUNTS} == {name: local.summary.get(name) for name in COUNTS}
+    expected = common(local.summary)
+    if "order_by" in case.spark:  # an order, and no rule: nobody needs to have a value
+        del expected["unranked"]
+    assert common(spark.summary) == expected
 
 
 # By the definitions
@@ -211,9 +216,7 @@ def test_the_audit_compares_every_two_contents(case: Case, engine: str, answers:
     assert audit["found"] == audit["pairs"]
 
 
-clustered = pytest.mark.parametrize(
-    "case", [case for case in CASES if case.job == "dedup"], ids=lambda case: case.name
-)
+clustered = pytest.mark.parametrize("case", [case for case in CASES if case.job == "dedup"], ids=lambda case: case.name)
 
 
 @engines
@@ -310,12 +313,20 @@ def test_many_copies_templates_and_large_texts(spark: SparkSession, collected: l
     local = twinset.dedup(table, **options)
     for name in ("removed", "pairs"):
         assert in_order(getattr(done, name).toArrow()) == in_order(getattr(local, name)), name
-    assert {name: done.summary[name] for name in COUNTS} == {name: local.summary[name] for name in COUNTS}
+    assert common(done.summary) == common(local.summary)
     assert done.summary["identical"] == COPIES - 1
     kept = done.kept.select("id").toArrow()["id"].to_pylist()
     assert sorted(kept) == local.kept["id"].to_pylist()
     done.release()
-    assert stored(spark) <= before, "tables of the run are still stored"
+    del done
+    pause = threading.Event()
+    for _ in range(600):
+        gc.collect()  # what nobody holds here is given back there, and Spark notices when it collects garbage, too
+        spark.sparkContext._jvm.System.gc()
+        if stored(spark) <= before:
+            return
+        pause.wait(0.1)
+    pytest.fail("tables of the run are still stored")
 
 
 def stored(session: SparkSession) -> set[int]:
