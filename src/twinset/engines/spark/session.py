@@ -36,6 +36,8 @@ _SETTINGS = {
 }
 _QUIET: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 """For a session of our own: progress and errors are ours to show."""
+_HERE: dict[str, Any] = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "32"}
+"""For a session of our own on this machine: as many tasks as a cluster has would take seconds each step."""
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 MARK = "twinset-error:"
@@ -48,9 +50,12 @@ def open_session(master: str | None = None, connect: str | None = None) -> Spark
     if connect is not None:
         builder = builder.remote(connect)
     else:
-        builder = builder.config(map=_QUIET) if master is None else builder.config(map=_QUIET).master(master)
+        builder = builder.config(map=_QUIET)
+        if master is not None:
+            builder = builder.master(master)
         os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
         if master is not None and master.startswith("local"):
+            builder = builder.config(map=_HERE)
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are on this machine
     with translated(), without_pandas_warnings():
         return builder.getOrCreate()

@@ -7,11 +7,15 @@ Spark keeps of it would otherwise double at every use.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from twinset.engines.spark.session import DataFrame, SparkSession, StorageLevel, translated
 
 __all__ = ["Store"]
+
+
+_AT_ONCE = 8
 
 
 @dataclass
@@ -40,9 +44,13 @@ class Store:
         Those of executors are dropped, which Spark notices when it collects garbage. Files are replaced by empty ones,
         since a session has no way to remove them that works everywhere.
         """
-        while self._made:
-            name, kept = self._made.popitem()
-            if self.path is not None:
-                with translated():
-                    empty = self.session.createDataFrame([], kept.schema)
-                    empty.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")
+        made, self._made = self._made, {}
+        if self.path is not None:
+            with ThreadPoolExecutor(_AT_ONCE) as threads:
+                list(threads.map(self._empty, made.items()))
+
+    def _empty(self, made: tuple[str, DataFrame]) -> None:
+        name, kept = made
+        with translated():
+            empty = self.session.createDataFrame([], kept.schema)
+            empty.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")

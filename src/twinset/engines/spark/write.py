@@ -17,7 +17,8 @@ _TABLES = ("kept", "removed", "clusters", "pairs", SUMMARY)
 
 def check_output(session: SparkSession, output: str, force: bool) -> None:
     """Refuse an output that exists; with `force`, take the summary of an earlier result away first."""
-    there = [name for name in _TABLES if _exists(session, f"{output}/{name}")]
+    places = _TABLES if _exists(session, output) else ()
+    there = [name for name in places if _exists(session, f"{output}/{name}")]
     if there and not force:
         raise OutputError(f"{output} exists; choose another output, or replace it with --force")
     if SUMMARY in there:
