@@ -3,6 +3,7 @@
 Run in this folder, with the extra `spark` and Java 17: python clean_a_spark_table.py
 """
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -11,13 +12,9 @@ from pyspark.sql import SparkSession
 
 import twinset.spark
 
-session = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.sql.shuffle.partitions", "4")
-    .config("spark.executorEnv.PYSPARK_PYTHON", sys.executable)
-    .getOrCreate()
-)
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers of this session run the same Python
+settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
 with tempfile.TemporaryDirectory() as folder:
     table = str(Path(folder) / "table")
     session.read.json("news.jsonl").write.parquet(table)  # stands for any table of yours

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ready
+from tests import components, ready, spark_cluster
 
 from .source import ROOT, modules, name_of
 
@@ -78,11 +78,21 @@ def environment(programs: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
 
 
-def run(command: list[str], folder: Path, programs: Path) -> tuple[int, str]:
+def of_spark(text: str, folder: Path) -> dict[str, str]:
+    """The variables of a page or a program that starts Spark; it is skipped where there is none."""
+    if not re.search(r"^\$ .*--engine spark|^from pyspark", text, re.MULTILINE):
+        return {}
+    components.skip_without(spark_cluster.missing())
+    (folder / "no-configuration").mkdir()
+    variables = spark_cluster.environment(folder)
+    return {name: value for name, value in variables.items() if "SPARK" in name or "JAVA" in name}
+
+
+def run(command: list[str], folder: Path, programs: Path, more: dict[str, str] | None = None) -> tuple[int, str]:
     done = subprocess.run(
         command,
         cwd=folder,
-        env=environment(programs),
+        env={**environment(programs), **(more or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -123,17 +133,18 @@ def test_a_page_is_true(page: Path, folder: Path) -> None:
     name = page.relative_to(ROOT)
     starts = name == Path("README.md")
     programs = Path(sys.executable).parent if starts else ready.folder()
+    more = of_spark(page.read_text("utf-8"), folder.parent)
     for block in blocks(page):
         where = f"{name}:{block.line}"
         if block.language == "python":
             program = folder.parent / "block.py"
             program.write_text(block.text, "utf-8")
             loaded = [str(programs / "python-ready"), "-c", str(program)]
-            code, output = run([sys.executable, "-c", block.text] if starts else loaded, folder, programs)
+            code, output = run([sys.executable, "-c", block.text] if starts else loaded, folder, programs, more)
             assert code == 0, f"{where}: {output}"
         elif block.language == "console":
             for command, recorded in commands(block):
-                _, output = run(["bash", "-c", command], folder, programs)
+                _, output = run(["bash", "-c", command], folder, programs, more)
                 assert same(recorded, output), f"{where}: $ {command}\n{recorded}\n--- found:\n{output}"
 
 
@@ -141,7 +152,9 @@ def test_a_page_is_true(page: Path, folder: Path) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: str(program.relative_to(ROOT)))
 def test_an_example_runs(program: Path, folder: Path) -> None:
     programs = ready.folder()
-    code, output = run([str(programs / "python-ready"), str(program.relative_to(ROOT / "examples"))], folder, programs)
+    more = of_spark(program.read_text("utf-8"), folder.parent)
+    words = [str(programs / "python-ready"), str(program.relative_to(ROOT / "examples"))]
+    code, output = run(words, folder, programs, more)
     assert code == 0, output
 
 
