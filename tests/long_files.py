@@ -6,6 +6,10 @@ not be exact. ``--durations=0`` tells how long each test takes.
 
 LONG_FILES = (
     "house/test_documents_run.py",
+    "engines/contract/test_contract.py",
+    "engines/spark/test_cluster.py",
+    "engines/spark/test_connect.py",
+    "engines/spark/test_runs.py",
     "reliability/test_memory.py",
     "fuzz/test_readers.py",
     "compiled/test_compiled.py",

@@ -389,7 +389,13 @@ class Driver:
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.wait(_SECONDS)
+        started = descendants(self.process.pid)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:  # it waits for a job that does not end
+            self.process.kill()
+            self.process.wait()
+        wait_for_the_end_of(started)
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._log.close()

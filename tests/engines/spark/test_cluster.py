@@ -25,8 +25,9 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def driver(cluster: Cluster) -> Iterator[Driver]:
+    """A driver for one test: it holds all cores of the cluster."""
     with Driver(cluster.folder, master=cluster.address) as made:
         yield made
 
