@@ -1164,7 +1164,32 @@ INDEX_PASSAGES = [
     ),
 ]
 
+_BOTH = "tests/engines/contract/test_contract.py"
+
+SPARK = [
+    Defect("engines/spark/steps/candidates.py", 'where("sharing > 1")', 'where("sharing > 2")', _BOTH),
+    Defect("engines/spark/steps/cluster.py", '~F.max("as_worse")', 'F.max("as_worse")', _BOTH),
+    Defect("engines/spark/steps/rank.py", "F.bitwise_not(whole) if descending", "whole if descending", _BOTH),
+    Defect("engines/spark/steps/tables.py", 'swapped = F.col("left_id") >', 'swapped = F.col("left_id") <', _BOTH),
+    Defect("engines/spark/steps/audit.py", '.where(F.col("digest") != F.col("own_digest"))', "", _BOTH),
+    Defect("engines/spark/tasks/rows.py", "starts[1:] |= numbers[1:] != numbers[:-1]", "pass", _BOTH),
+    Defect("engines/spark/tasks/cluster.py", "axis=0)[::-1]", "axis=0)", _BOTH),
+    Defect("engines/spark/write.py", "if len(rows) != 1:", "if len(rows) > 1:", "tests/engines/spark/test_runs.py"),
+    Defect(
+        "engines/spark/worker.py",
+        "if package.__version__ != version:",
+        "if not package.__version__:",
+        "tests/engines/spark/test_runs.py tests/engines/spark/test_cluster.py tests/engines/spark/test_refused.py",
+    ),
+    Defect(
+        "engines/spark/session.py",
+        "session.conf.set(name, old)",
+        "pass",
+        "tests/engines/spark/test_runs.py",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK),
 ]
