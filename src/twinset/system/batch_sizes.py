@@ -61,7 +61,7 @@ BUCKET_DOCUMENTS = 1 << 15
 """Documents of a bucket that a Spark task compares with each other; a larger bucket is cut into pieces."""
 FAMILY_SHINGLES = 1 << 22
 """Shingles of a family that a Spark task verifies; a larger family is cut into pieces."""
-CLUSTERED_PAIRS = 1 << 22
+CLUSTERED_PAIRS = 1 << 20
 """Pairs that one Spark task clusters; more are first decided in rounds."""
 BROADCAST_ROWS = 1 << 19
 """Rows of a table of ids that Spark sends to all tasks: a fixed number, since the driver holds them."""

@@ -19,7 +19,7 @@ TABLES = {"dedup": ("pairs", "removed", "clusters", "kept"), "find_pairs": ("pai
 # So high that every pair is found: then the clusters are those of all pairs, too.
 CERTAIN = {"recall": 0.999999}
 # What each engine says in its own way: where the rows came from, what it was told, how long it took, names.
-OWN = ("input", "options", "timings", "named", "order_by", "tables", "short_texts")
+OWN = ("input", "options", "timings", "named", "order_by", "tables")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
+from twinset.engines.local.steps.shingle_length import short_texts_note
 from twinset.engines.spark import write
 from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
@@ -89,6 +90,7 @@ class SparkRun(Run):
         self.settings = settings_of(self.options)
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
+        self.found: dict[str, Any] | None = None
         folder = self.options.scratch or (None if job.address is None else f"{job.address}/_steps")
         self.store = Store(session, folder)
         self._open = ExitStack()
@@ -144,6 +146,9 @@ class SparkRun(Run):
             ranks = rank.rank_columns(self.frame, self.options)
             missing = rank.missing_values(self.options)
             corpus = read.read(self.frame, self._rows(ranks), self.options, self.settings, self.store, missing)
+            self.found = read.find_short_texts(corpus, self.options)
+        if self.found is not None:
+            self.job.progress.note(short_texts_note(self.found, corpus.counts["documents"]))
         if self.options.on_error == "stop" and corpus.counts["replaced"]:
             raise TwinsetError(f"{counted(corpus.counts['replaced'], 'row')} with bytes that are not UTF-8")
         return corpus
@@ -285,6 +290,7 @@ class SparkRun(Run):
         self.timings["total"] = round(time.perf_counter() - self.started, 3)
         summary = {
             **counts,
+            **({} if self.found is None else {"short_texts": self.found}),
             "order_by": self.options.order_by,
             "tables": {} if self.job.address is None else {name: f"{self.job.address}/{name}" for name in made},
             "options": self.options.to_dict(),

@@ -72,8 +72,11 @@ def without_pandas_warnings() -> Iterator[None]:
 @contextmanager
 def settled(session: SparkSession) -> Iterator[None]:
     """Set what tasks need while a run lasts, and restore it."""
-    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in _SETTINGS}
-    for name, value in _SETTINGS.items():
+    settings = dict(_SETTINGS)
+    if tuple(map(int, session.version.split(".")[:2])) < (4, 1):  # it bounds batches by rows only
+        settings["spark.sql.execution.arrow.maxRecordsPerBatch"] = "500"
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
         session.conf.set(name, value)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,22 +99,38 @@ def choice_note(choice: dict[str, Any], threshold: float) -> str:
 
 def find_short_texts(corpus: Corpus, options: Any) -> dict[str, Any] | None:
     """Return how many texts are short for the shingles, and what to try; None if few are."""
-    if options.item_kind != "text" or getattr(options, "index", None) is not None:
+    fewest = fewest_shingles(options)
+    if fewest is None:
         return None
     counts = corpus.counts[corpus.status == READ]
+    short = int(np.count_nonzero(counts < fewest))
+    return describe_short_texts(short, len(counts), lambda: median_of(counts), options)
+
+
+def fewest_shingles(options: Any) -> int | None:
+    """Return the number of shingles below which a text is short; None where no shorter shingle would be better."""
+    if options.item_kind != "text" or getattr(options, "index", None) is not None:
+        return None
     if options.kind == "char" and options.size <= lengths.SHORTEST_CHARACTERS:
-        return None  # no shorter one is better
-    left = min(HALF, options.threshold)
-    short = int(np.count_nonzero(counts < lengths.fewest_shingles(options.size, left)))
-    if not short or MANY * short < len(counts):
+        return None
+    return lengths.fewest_shingles(options.size, min(HALF, options.threshold))
+
+
+def describe_short_texts(short: int, texts: int, median: Callable[[], int], options: Any) -> dict[str, Any] | None:
+    """Describe the texts that are short for the shingles, and what to try; None if few of all are.
+
+    `median` returns the lower median of the numbers of shingles.
+    """
+    if not short or MANY * short < texts:
         return None
     if options.kind == "char":
-        chosen = lengths.character_shingle(median_of(counts) + options.size - 1, options.size - 1)
+        chosen = lengths.character_shingle(median() + options.size - 1, options.size - 1)
         shingle, changed = chosen.shingle, "character"
     else:
-        chosen = lengths.longest_shingle(lengths.usual_length(options.size, median_of(counts)), options.threshold)
+        chosen = lengths.longest_shingle(lengths.usual_length(options.size, median()), options.threshold)
         shingle, changed = AUTO, "word"
     flags = f"--shingle {shingle}{lengths.threshold_flag(chosen.similarity, options.threshold)}"
+    left = min(HALF, options.threshold)
     return {"documents": short, "shingle": options.shingle, "changed": changed, "similarity": left, "try": flags}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twinset.engines.local.steps.shingle_length import describe_short_texts, fewest_shingles
 from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
 from twinset.engines.spark.corpus import Contents, RunRows
 from twinset.engines.spark.session import Column, DataFrame, as_table, functions
@@ -16,7 +17,7 @@ from twinset.options import DedupOptions, PairsOptions, ReadOptions
 from twinset.options.checks import shown_value
 from twinset.wording import counted
 
-__all__ = ["collapse", "column", "grouped", "id_column", "read"]
+__all__ = ["collapse", "column", "find_short_texts", "grouped", "id_column", "read"]
 
 F = functions
 
@@ -95,6 +96,22 @@ def _count(sketched: DataFrame, missing: dict[str, str]) -> dict[str, Any]:
     [row] = as_table(totals).to_pylist()
     unranked = {column: row.pop(flag) for column, flag in missing.items()}
     return {**row, "unranked": {column: count for column, count in unranked.items() if count}}
+
+
+def find_short_texts(corpus: RunRows, options: PairsOptions | DedupOptions) -> dict[str, Any] | None:
+    """Return how many texts are short for the shingles, and what to try; None if few are."""
+    fewest = fewest_shingles(options)
+    if fewest is None:
+        return None
+    texts = corpus.sketched.where(F.col("status") == READ)
+
+    def median() -> int:
+        middle = F.expr("percentile_disc(0.5) within group (order by tokens)")
+        return int(as_table(texts.agg(middle.alias("median")))["median"][0].as_py())
+
+    counts = corpus.counts
+    short = texts.where(F.col("tokens") < fewest).count()
+    return describe_short_texts(short, counts["documents"] - counts["empty"] - counts["unreadable"], median, options)
 
 
 def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:
