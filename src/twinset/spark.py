@@ -85,7 +85,7 @@ def find_pairs(
     """
     engine = SparkEngine(frame.sparkSession)
     job = Job((frame,), PairsOptions.of(engine="spark", **options), twinset.__version__)
-    job = job if output is None else engine.write_pairs_to(job, output)
+    job = job if output is None else engine.place_pairs(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         return SparkPairs(pipeline.find_pairs(run))
 
@@ -114,7 +114,7 @@ def dedup(
     """
     engine = SparkEngine(frame.sparkSession)
     job = Job((frame,), DedupOptions.of(engine="spark", **options), twinset.__version__)
-    job = job if output is None else engine.write_result_to(job, output)
+    job = job if output is None else engine.place_result(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         return SparkDedup(pipeline.dedup(run))
 

@@ -187,10 +187,10 @@ class TrimRun(ABC):
 class Engine(Protocol):
     """Opens runs."""
 
-    def write_pairs_to(self, job: Job, output: Any) -> Job:
+    def place_pairs(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a file or a folder for pairs, which must not replace anything else."""
 
-    def write_result_to(self, job: Job, output: Any) -> Job:
+    def place_result(self, job: Job, output: Any) -> Job:
         """Return the job with its output, the place of a result, which must not replace anything else."""
 
     def open(self, job: Job) -> Run:

@@ -72,7 +72,7 @@ def _job(
         sources, options, twinset.__version__, progress=progress, own_files=own_files, whole_rows=True,
         needs_ids=needs_ids,
     )  # fmt: skip
-    return job if output is None else engine.write_result_to(job, output)
+    return job if output is None else engine.place_result(job, output)
 
 
 def _dedup_with_index(

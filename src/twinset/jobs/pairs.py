@@ -68,7 +68,7 @@ def find_pairs(
     engine = engine_for(checked)
     job = Job(sources, checked, twinset.__version__)
     if output is not None:
-        job = engine.write_pairs_to(job, output)
+        job = engine.place_pairs(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
     file = path / PAIRS if path is not None and folder else path

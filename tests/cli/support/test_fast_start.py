@@ -26,7 +26,10 @@ def test_arrow_and_numba_work_without_them() -> None:
 
 
 @pytest.mark.parametrize("name", UNUSED)
-def test_what_no_command_uses_is_refused(name: str) -> None:
+def test_what_no_command_uses_is_refused_unless_spark_is_loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", sys)
+    UnusedPackages.find_spec(name)
+    monkeypatch.delitem(sys.modules, "pyspark")
     with pytest.raises(ModuleNotFoundError, match="no command uses it"):
         UnusedPackages.find_spec(name)
 

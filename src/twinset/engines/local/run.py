@@ -52,7 +52,7 @@ LENGTHS = "lengths"
 class LocalEngine(Engine):
     """Opens runs on this machine."""
 
-    def write_pairs_to(self, job: Job, output: Any) -> Job:
+    def place_pairs(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a file or a folder for pairs, which must not replace anything else."""
         path, folder = Path(output), is_folder_name(os.fsdecode(output))
         given, force = (*job.sources, *job.options.against), job.options.force
@@ -64,7 +64,7 @@ class LocalEngine(Engine):
             new_file(path, force)
         return dataclasses.replace(job, output=path, pairs_folder=folder)
 
-    def write_result_to(self, job: Job, output: Any) -> Job:
+    def place_result(self, job: Job, output: Any) -> Job:
         """Return the job with its output, the place of a result, which must not replace anything else."""
         place, options = Place.named(output), job.options
         if place.file is not None and getattr(options, "copy", False):

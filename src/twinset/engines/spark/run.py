@@ -47,13 +47,13 @@ class SparkEngine(Engine):
         refuse_unsupported(options)
         return cls(open_session(options.master, options.connect))
 
-    def write_pairs_to(self, job: Job, output: Any) -> Job:
+    def place_pairs(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a folder for pairs."""
         if not is_folder_name(os.fsdecode(output)):
             raise OptionError("a run on Spark writes its pairs to a folder; name one with -o OUT")
-        return self.write_result_to(job, output)
+        return self.place_result(job, output)
 
-    def write_result_to(self, job: Job, output: Any) -> Job:
+    def place_result(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a folder for the tables of the result."""
         address = os.fspath(output).rstrip("/")
         write.check_output(self.session, address, job.options.force)
