@@ -21,7 +21,6 @@ TABLE_VERSION = HEADER.removeprefix("# Unicode ").split(":")[0]
 POINTS = [point for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
 
 
-
 def wrong(ours: npt.NDArray[np.uint8], theirs: npt.NDArray[np.uint8]) -> list[int]:
     """Where the table differs from the running Python.
 

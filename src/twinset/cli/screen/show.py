@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 count, share, score = wording.counted, wording.share, wording.score
 _NAMED = 3
 
+
 def need_stdout() -> None:
     """Refuse to print a result if stdout is closed."""
     if sys.stdout is None:

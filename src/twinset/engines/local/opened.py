@@ -196,8 +196,6 @@ def _how_to_resume(folder: Path, stopped: bool) -> str:
     return f"{folder} stays: run the same command again to resume"
 
 
-
-
 def _stamp(part: Part) -> list[Any]:
     """Return values that change when a part changes."""
     files = getattr(part, "files", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twinset.clusters.keep import check_columns
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
@@ -40,9 +40,6 @@ from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.system.scratch import Spool
-
-if TYPE_CHECKING:
-    pass
 
 MAX_IDENTICAL = 100_000_000
 LENGTHS = "lengths"
@@ -219,6 +216,7 @@ class LocalRun(OpenedJob, Run):
         """Write clean data and a reason for every removal to the output folder."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
 
+
 def refuse_many_identical(identical: int, items: str) -> None:
     """Refuse more pairs of identical items than a user can want."""
     if identical > MAX_IDENTICAL:
@@ -226,5 +224,3 @@ def refuse_many_identical(identical: int, items: str) -> None:
             f"identical {items} alone make {identical:,} pairs, more than {MAX_IDENTICAL:,}; "
             "--identical link pairs each copy with its first occurrence only"
         )
-
-

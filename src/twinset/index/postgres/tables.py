@@ -126,7 +126,6 @@ def older_formats(format: int) -> list[int]:
     return [one for one in TABLES if format <= one < FORMAT]
 
 
-
 HOLDER = (
     "SELECT a.application_name, a.client_addr::text, a.backend_start::timestamp(0)::text FROM pg_locks AS l "
     "JOIN pg_stat_activity AS a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted "
