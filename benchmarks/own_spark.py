@@ -38,7 +38,7 @@ def main() -> None:
     )
 
 
-def open_local(folder: Path, log: Path | None = None) -> Any:
+def open_local(folder: Path, log: Path | None = None, **more: str) -> Any:
     """A session on two cores of this machine."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_DIRS"] = str(folder / "local")
@@ -47,7 +47,7 @@ def open_local(folder: Path, log: Path | None = None) -> Any:
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "8g",
         "spark.log.level": "ERROR", "spark.sql.shuffle.partitions": "64", "spark.driver.host": "127.0.0.1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"), **more,
     }  # fmt: skip
     if log is not None:
         settings |= {

@@ -11,7 +11,7 @@ variables of the same names. `cache.py` says where compiled kernels are stored.
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -84,15 +84,24 @@ class Kernel:
         """Load the kernel from the cache; compile it if it is not cached."""
         with _lock:
             if self._loaded is None:
-                if self.is_cached:
-                    self._loaded = self._compiled()
-                else:
-                    _announce()
-                    with compile_time.recorded():
-                        self._loaded = self._compiled()
-                if self._cache is not None:
-                    self._cache.add(self.py_func.__qualname__)
+                self._loaded = self._compiled() if self.is_cached else self._compile_once()
         return self._loaded
+
+    def _compile_once(self) -> Any:
+        """Compile the kernel, unless another process has compiled it by the time that it is our turn."""
+        _announce()
+        if self._cache is None:
+            return self._compile()
+        with self._cache.compiling():
+            if self.is_cached:
+                return self._compiled()
+            compiled = self._compile()
+            self._cache.add(self.py_func.__qualname__)
+            return compiled
+
+    def _compile(self) -> Any:
+        with compile_time.recorded():
+            return self._compiled()
 
     def _compiled(self) -> Any:
         """Return the machine code; Numba takes it from its cache if it is there."""

@@ -16,7 +16,8 @@ import re
 import stat
 import sys
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,13 @@ import llvmlite.binding as llvm
 import numba
 
 from twinset.errors import CacheWarning
+from twinset.system.locks import held
 
 _NAME = "twinset-kernels"
 _PACKAGE = Path(__file__).parents[1]
 _USED = re.compile(rb"^from twinset\.([\w.]*kernels) import", re.MULTILINE)
 _MARK = ".cached"
+_LOCK = ".lock"
 
 
 class KernelCache:
@@ -41,8 +44,27 @@ class KernelCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.names = {name.removesuffix(_MARK) for name in os.listdir(folder) if name.endswith(_MARK)}
+        self.names = self._cached()
         """The kernels that are cached."""
+        self._depth = 0
+
+    def _cached(self) -> set[str]:
+        return {name.removesuffix(_MARK) for name in os.listdir(self.folder) if name.endswith(_MARK)}
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Let one process at a time compile kernels of this module; those that waited find them cached.
+
+        Reentrant, since kernels call kernels; the caller holds the lock of the process.
+        """
+        with nullcontext() if self._depth else held(self.folder / _LOCK):
+            self._depth += 1
+            try:
+                with suppress(OSError):
+                    self.names |= self._cached()
+                yield
+            finally:
+                self._depth -= 1
 
     def add(self, name: str) -> None:
         """Note that a kernel is cached."""

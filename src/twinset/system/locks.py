@@ -38,6 +38,20 @@ def try_lock(handle: int) -> bool:
     return True
 
 
+@contextmanager
+def held(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of a file in the block; wait for it, and go on without it where files cannot be locked."""
+    handle = -1
+    try:
+        with suppress(OSError):
+            handle = open_lock(path)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
 def is_at(handle: int, path: str | os.PathLike[str]) -> bool:
     """Whether an open file is the one at a path."""
     try:

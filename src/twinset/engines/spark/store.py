@@ -34,7 +34,7 @@ class Store:
                 kept = frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
             else:
                 frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
-                kept = self.session.read.parquet(f"{self.path}/{name}")
+                kept = self.session.read.schema(frame.schema).parquet(f"{self.path}/{name}")
         self._made[name] = kept
         return kept
 

@@ -45,7 +45,7 @@ def write_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
     """Write a table, and return it as read back; a number of rows other than `rows` is a fault of the program."""
     with translated():
         frame.write.mode("overwrite").parquet(path)
-        written = frame.sparkSession.read.parquet(path)
+        written = frame.sparkSession.read.schema(frame.schema).parquet(path)
         count = written.count()
     if rows is not None and count != rows:
         raise TwinsetError(
