@@ -11,7 +11,7 @@ variables of the same names. `cache.py` says where compiled kernels are stored.
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast
