@@ -16,12 +16,11 @@ from twinset.errors import MissingError, TwinsetError
 try:
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
-    from pyspark.storagelevel import StorageLevel
 except ImportError as error:
     raise MissingError.of("pyspark[connect]", extra="spark") from error
 
 __all__ = [
-    "Column", "DataFrame", "PySparkException", "SparkSession", "StorageLevel", "Window", "as_table", "functions",
+    "Column", "DataFrame", "PySparkException", "SparkSession", "Window", "as_table", "functions",
     "open_session", "settled", "translated", "without_pandas_warnings",
 ]  # fmt: skip
 

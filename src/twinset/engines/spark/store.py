@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from twinset.engines.spark.session import DataFrame, SparkSession, StorageLevel, translated
+from twinset.engines.spark.session import DataFrame, SparkSession, translated
 
 __all__ = ["Store"]
 
@@ -31,7 +31,7 @@ class Store:
         name = name if name not in self._made else f"{name}-{len(self._made)}"
         with translated():
             if self.path is None:
-                kept = frame.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+                kept = frame.localCheckpoint()
             else:
                 frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
                 kept = self.session.read.schema(frame.schema).parquet(f"{self.path}/{name}")
