@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.spark_plots import spark_growth
 from benchmarks.vector_plots import learned_codes
 
 SPEED_TITLE = "Speed: Twinset file to clean file,\npeers text in memory to candidates"
@@ -40,6 +41,8 @@ def draw(folder: Path, results: dict[str, Any]) -> None:
             _save(_growth(parts["growth"]["points"]), folder / "growth")
         if "vectors" in parts:
             _save(learned_codes(parts["vectors"]["learned"]), folder / "learned-codes")
+        if "spark" in parts:
+            _save(spark_growth(parts["spark"]), folder / "spark-growth")
 
 
 def _save(figure: Figure, path: Path) -> None:

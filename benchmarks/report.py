@@ -49,7 +49,7 @@ PARTS = {
     "truth": ("Corpora with known truth", known_truth.measure, known_truth.table, known_truth.goals),
     "plagiarism": ("Copied answers and their sources", plagiarism.measure, plagiarism.table, plagiarism.goals),
 }
-PLOTS = {"peers": "speed", "growth": "growth", "vectors": "learned-codes"}
+PLOTS = {"peers": "speed", "growth": "growth", "vectors": "learned-codes", "spark": "spark-growth"}
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The clock of each run starts when its session is there; the start of the session
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.corpora import generated, sampled, short_texts
@@ -68,6 +69,43 @@ def scaled(result: dict[str, Any], peer: Peer) -> float:
     return float(run["best"] * result["documents"] / run["documents"])
 
 
+@dataclass(frozen=True)
+class Costs:
+    """Seconds on two cores as a start and a share for each document, from two measured sizes."""
+
+    start: float
+    each: float
+
+    @classmethod
+    def of(cls, small: tuple[int, float], large: tuple[int, float]) -> Costs:
+        each = (large[1] - small[1]) / (large[0] - small[0])
+        return cls(small[1] - each * small[0], each)
+
+    def seconds(self, documents: float) -> float:
+        return self.start + self.each * documents
+
+    def core_hours(self, documents: float) -> float:
+        return 2 * self.seconds(documents) / 3600
+
+
+def short_costs(result: dict[str, Any]) -> Costs:
+    """Costs of `dedup` of short texts, from the two smaller sizes; the largest checks them."""
+    points = [(point["documents"], point["best"]) for point in result["short"]]
+    return Costs.of(points[0], points[1])
+
+
+def long_costs(result: dict[str, Any]) -> Costs:
+    """Costs of `find_pairs` of long texts, from first runs of a session."""
+    runs = [result[name]["runs"][0] for name in ("pairs", "larger")]
+    small, large = ((run["documents"], run["seconds"]) for run in runs)
+    return Costs.of(small, large)
+
+
+def dedup_share(result: dict[str, Any]) -> float:
+    """How much longer `dedup` with its output takes than `find_pairs`, in first runs."""
+    return float(result["dedup"]["runs"][0]["seconds"] / result["pairs"]["runs"][0]["seconds"])
+
+
 def moved(run: dict[str, Any]) -> float:
     """Shuffled bytes for each byte of text."""
     return float(run["shuffled"] / run["runs"][0]["text_bytes"])
@@ -120,6 +158,13 @@ def table(result: dict[str, Any]) -> str:
         count = point["documents"]
         cells = (f"{count:,}", f"{point['best']:.0f}", f"{point['best'] / count * 1e6:.0f}")
         lines.append(f"| {' | '.join(cells)} | {point['shuffled'] / count:.0f} | {point['spilled'] / count:.0f} |")
+    largest = result["short"][-1]
+    foreseen = short_costs(result).seconds(largest["documents"])
+    lines += [
+        "",
+        f"A line through the first two sizes foresees {foreseen:.0f} seconds for {largest['documents']:,} documents;"
+        f" measured: {largest['best']:.0f}.",
+    ]
     steps = result["dedup"]["runs"][-1]["steps"]
     shown = ", ".join(f"{name} {seconds:.1f}" for name, seconds in steps.items() if name != "total")
     return "\n".join([*lines, "", f"Seconds of the steps of dedup: {shown}."])
