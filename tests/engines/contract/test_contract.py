@@ -45,9 +45,9 @@ CASES = [
     Case(
         "bags of characters, flagged",
         tables.families(2),
-        {"threshold": 0.5, "shingle": "char:5", "bag": True, "keep": "lowest:stars", "flag": True},
+        {"threshold": 0.5, "shingle": "char:5", "bag": True, "keep": "highest:stars", "flag": True},
         lambda table: tables.text_sets(table, shingle="char:5", bag=True),
-        best=lambda row: missing_last(row["stars"]),
+        best=lambda row: missing_last(row["stars"], -1),
         partitions=7,
     ),
     Case(
