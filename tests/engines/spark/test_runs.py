@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,14 +72,24 @@ def test_a_data_frame_without_ids(frame: DataFrame) -> None:
         dedup(frame.drop("id"))
 
 
-def test_a_row_that_stops_the_run_is_named(spark: SparkSession, frame: DataFrame) -> None:
-    before = spark.conf.getAll
+@pytest.fixture
+def settings(spark: SparkSession) -> Iterator[dict[str, str]]:
+    """All settings of the session, two of which are its own and none of ours."""
+    own = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.execution.arrow.maxRecordsPerBatch": "77"}
+    for name, value in own.items():
+        spark.conf.set(name, value)
+    yield spark.conf.getAll
+    for name in own:
+        spark.conf.unset(name)
+
+
+def test_a_row_that_stops_the_run_is_named(spark: SparkSession, frame: DataFrame, settings: dict[str, str]) -> None:
     with pytest.raises(TwinsetError) as stopped:
         dedup(frame, text="raw", on_error="stop")
     assert "'d3'" in str(stopped.value)
     assert "not UTF-8" in str(stopped.value)
     assert "\n" not in str(stopped.value)
-    assert spark.conf.getAll == before
+    assert spark.conf.getAll == settings
 
 
 # Workers
