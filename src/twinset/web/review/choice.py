@@ -1,0 +1,239 @@
+"""Which rows of a list are wanted, in which order: read from the address of a page, and applied to the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.errors import OptionError
+from twinset.report.numbers import Whole
+from twinset.web.review.items import DIFFERENT, DUPLICATE, IDENTICAL, UNDECIDED, UNSURE, ReviewItems
+from twinset.web.review.shown import ShownDocuments
+
+Flags = npt.NDArray[np.bool_]
+
+ROWS = 50
+"""Rows of a page."""
+
+NEAR = 0.05
+"""How far from the threshold a score may be to count as near it, as a share; for distances, of the limit."""
+
+STATES = {
+    "": "any verdict", "open": "undecided", "done": "decided", "duplicate": "a duplicate", "different": "not a duplicate",
+    "unsure": "unsure", "conflict": "in conflict",
+}  # fmt: skip
+"""States to choose from: items with at least one such pair; `done` are those without an undecided pair."""
+
+ORDERS = {
+    "": "input order", "least": "least similar first", "most": "most similar first", "near": "nearest to the threshold",
+    "size": "largest first", "loss": "largest loss first",
+}  # fmt: skip
+OF_SCORES = ("least", "most", "near")
+"""Orders that show something of the scores; without scores they are not offered."""
+
+_STATE_NUMBERS = {"duplicate": DUPLICATE, "different": DIFFERENT, "unsure": UNSURE, "open": UNDECIDED}
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class ListChoice:
+    """The rows wanted and their order; empty fields choose nothing.
+
+    Attributes
+    ----------
+    q
+        Words, all of which a document of the item has in its id, source or beginning.
+    low, high
+        Limits of the score: an item has a pair between them.
+    small, large
+        Limits of the number of documents.
+    state, near, order
+        One of `STATES`, whether a pair must be near the threshold, and one of `ORDERS`.
+    page
+        The page, from 1.
+    """
+
+    q: str = ""
+    low: float | None = None
+    high: float | None = None
+    small: int | None = None
+    large: int | None = None
+    state: str = ""
+    near: bool = False
+    order: str = ""
+    page: int = 1
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> ListChoice:
+        """Read a choice from the query of an address; a wrong value raises `OptionError`.
+
+        Examples
+        --------
+        >>> ListChoice.of({"q": " red house ", "low": "0.7", "near": "1"}).query()
+        'q=red+house&low=0.7&near=1'
+        >>> ListChoice.of({"low": "much"})
+        Traceback (most recent call last):
+        twinset.errors.OptionError: from is 'much'; allowed: a number
+        """
+        state, order = query.get("state", ""), query.get("order", "")
+        if state not in STATES:
+            raise OptionError(f"state is {state[:40]!r}; allowed: {', '.join(filter(None, STATES))}")
+        if order not in ORDERS:
+            raise OptionError(f"order is {order[:40]!r}; allowed: {', '.join(filter(None, ORDERS))}")
+        page = _whole(query, "page", "page")
+        return cls(
+            query.get("q", "").strip()[:_LONGEST], _number(query, "low", "from"), _number(query, "high", "to"),
+            _whole(query, "small", "from"), _whole(query, "large", "to"), state, query.get("near", "") == "1", order,
+            max(1, page or 1),
+        )  # fmt: skip
+
+    def query(self, **changed: Any) -> str:
+        """Write the choice as the query of an address, with some fields changed."""
+        values = {one.name: changed.get(one.name, getattr(self, one.name)) for one in fields(self)}
+        given = {name: value for name, value in values.items() if value not in ("", None, False)}
+        if given.get("page") == 1:
+            del given["page"]
+        return urlencode({name: "1" if value is True else value for name, value in given.items()})
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether anything but the order is chosen."""
+        return bool(ListChoice(order=self.order, page=self.page) != self)
+
+
+def _number(query: Mapping[str, str], name: str, shown: str) -> float | None:
+    text = query.get(name, "").strip().replace(",", ".")
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not np.isfinite(value):
+        raise OptionError(f"{shown} is {text[:40]!r}; allowed: a number")
+    return value
+
+
+def _whole(query: Mapping[str, str], name: str, shown: str) -> int | None:
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise OptionError(f"{shown} is {text[:40]!r}; allowed: a whole number")
+    return int(text)
+
+
+class ListView:
+    """A list with its filters and orders; the last few selections are remembered until a verdict changes them."""
+
+    def __init__(self, items: ReviewItems, shown: ShownDocuments, threshold: float, conflicts: set[int]) -> None:
+        self.items, self.shown, self.threshold = items, shown, threshold
+        self.conflicts = conflicts
+        """Pairs in conflict; kept up to date by whoever reads the verdicts."""
+        self._orders: dict[str, Whole] = {}
+        self._search = lru_cache(maxsize=4)(self._items_with)
+        self._unchanging = lru_cache(maxsize=4)(self._select_unchanging)
+
+    def select(self, choice: ListChoice) -> Whole:
+        """Return the numbers of the chosen items, in the chosen order."""
+        chosen = self._unchanging(choice.q, choice.low, choice.high, choice.small, choice.large, choice.near)
+        if choice.state:
+            chosen = chosen & self._in_state(choice.state)
+        order = self._order(choice.order)
+        selected: Whole = order[chosen[order]]
+        return selected
+
+    def _select_unchanging(
+        self, q: str, low: float | None, high: float | None, small: int | None, large: int | None, near: bool
+    ) -> Flags:
+        """Mark the items by what no verdict changes."""
+        items = self.items
+        chosen = np.ones(len(items), np.bool_)
+        if small is not None:
+            chosen &= items.sizes >= small
+        if large is not None:
+            chosen &= items.sizes <= large
+        if low is not None or high is not None or near:
+            score = items.score
+            pairs = np.ones(len(score), np.bool_)
+            # Scores are shown truncated to four digits, so a limit that was read there includes its score.
+            if low is not None:
+                pairs &= score >= low
+            if high is not None:
+                pairs &= score < high + 1e-4 if high != int(high) else score <= high
+            if near:
+                pairs &= np.abs(score - self.threshold) <= NEAR * (1 if self.threshold <= 1 else self.threshold)
+            chosen &= self._any(pairs)
+        if q:
+            chosen &= self._search(q)
+        return chosen
+
+    def _items_with(self, q: str) -> Flags:
+        """Mark the items that have a document with all words."""
+        documents = self.shown.search(q.split())
+        return self._any(documents[self.items.left] | documents[self.items.right])
+
+    def _any(self, pairs: Flags) -> Flags:
+        """Mark the items that have a marked pair."""
+        if self.items.single:
+            return pairs
+        items = np.zeros(len(self.items), np.bool_)
+        items[self.items.item_of[pairs]] = True
+        return items
+
+    def _in_state(self, state: str) -> Flags:
+        """Mark the items with a pair in a state."""
+        states = self.items.state
+        if state == "conflict":
+            pairs = np.zeros(len(states), np.bool_)
+            pairs[list(self.conflicts)] = True
+            return self._any(pairs)
+        if state == "done":
+            return ~self._any(states == UNDECIDED)
+        return self._any(states == _STATE_NUMBERS[state])
+
+    def _order(self, order: str) -> Whole:
+        """Return all items in an order; equal ones in input order."""
+        if order not in self._orders:
+            items = self.items
+            keys = {
+                "": lambda: np.arange(len(items)),
+                "least": lambda: items.least,
+                "most": lambda: -items.least,
+                "near": lambda: np.abs(items.score - self.threshold)[items.least_pair],
+                "size": lambda: -items.sizes,
+                "loss": lambda: np.zeros(len(items)) if items.lost is None else -items.lost,
+            }
+            self._orders[order] = np.argsort(keys[order](), kind="stable")
+        return self._orders[order]
+
+    def undecided_after(self, chosen: Whole, item: int, pair: int | None) -> tuple[int, int] | None:
+        """Return the next undecided pair after a pair of an item, in the order of a selection, with its item.
+
+        The search goes on at the beginning of the selection; None if nothing is undecided.
+        """
+        states = self.items.state
+        here = np.flatnonzero(chosen == item)
+        if len(here) and pair is not None:
+            rest = [one for one in self.items.pairs_of(item) if one > pair and states[one] == UNDECIDED]
+            if rest:
+                return item, rest[0]
+        start = int(here[0]) + 1 if len(here) else 0
+        has_open = self._any(states == UNDECIDED)[chosen]
+        for places in (np.flatnonzero(has_open[start:]) + start, np.flatnonzero(has_open[:start])):
+            if len(places):
+                found = int(chosen[places[0]])
+                return found, next(one for one in self.items.pairs_of(found) if states[one] == UNDECIDED)
+        return None
+
+
+def count_open(items: ReviewItems) -> tuple[int, int]:
+    """Return the number of undecided pairs, and of all pairs that can be judged."""
+    judged = items.state != IDENTICAL
+    return int(np.count_nonzero(items.state == UNDECIDED)), int(np.count_nonzero(judged))
