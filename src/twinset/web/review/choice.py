@@ -137,6 +137,7 @@ class ListView:
         self.conflicts = conflicts
         """Pairs in conflict; kept up to date by whoever reads the verdicts."""
         self._orders: dict[str, Whole] = {}
+        self._ranks: dict[str, Whole] = {}
         self._search = lru_cache(maxsize=4)(self._items_with)
         self._unchanging = lru_cache(maxsize=4)(self._select_unchanging)
 
@@ -213,24 +214,45 @@ class ListView:
             self._orders[order] = np.argsort(keys[order](), kind="stable")
         return self._orders[order]
 
-    def undecided_after(self, chosen: Whole, item: int, pair: int | None) -> tuple[int, int] | None:
+    def _rank(self, order: str) -> Whole:
+        """Return the place of each item in an order."""
+        if order not in self._ranks:
+            self._ranks[order] = np.argsort(self._order(order), kind="stable")
+        return self._ranks[order]
+
+    def place_of(self, choice: ListChoice, chosen: Whole, item: int) -> tuple[int, bool]:
+        """Return the place of an item in a selection and whether it is there: a verdict may have taken it out."""
+        rank = self._rank(choice.order)
+        place = int(np.searchsorted(rank[chosen], rank[item]))
+        return place, place < len(chosen) and int(chosen[place]) == item
+
+    def neighbours(self, choice: ListChoice, chosen: Whole, item: int) -> tuple[int | None, int | None]:
+        """Return the items before and after an item in a selection."""
+        place, inside = self.place_of(choice, chosen, item)
+        after = place + 1 if inside else place
+        return int(chosen[place - 1]) if place else None, int(chosen[after]) if after < len(chosen) else None
+
+    def undecided_after(self, choice: ListChoice, chosen: Whole, item: int, pair: int) -> tuple[int, int] | None:
         """Return the next undecided pair after a pair of an item, in the order of a selection, with its item.
 
         The search goes on at the beginning of the selection; None if nothing is undecided.
         """
-        states = self.items.state
-        here = np.flatnonzero(chosen == item)
-        if len(here) and pair is not None:
-            rest = [one for one in self.items.pairs_of(item) if one > pair and states[one] == UNDECIDED]
-            if rest:
-                return item, rest[0]
-        start = int(here[0]) + 1 if len(here) else 0
-        has_open = self._any(states == UNDECIDED)[chosen]
-        for places in (np.flatnonzero(has_open[start:]) + start, np.flatnonzero(has_open[:start])):
-            if len(places):
-                found = int(chosen[places[0]])
-                return found, next(one for one in self.items.pairs_of(found) if states[one] == UNDECIDED)
+        rest = [one for one in self.items.pairs_of(item) if one > pair and self.items.state[one] == UNDECIDED]
+        if rest:
+            return item, rest[0]
+        place, inside = self.place_of(choice, chosen, item)
+        after = place + 1 if inside else place
+        is_open = self._any(self.items.state == UNDECIDED)[chosen]
+        for start, stop in ((after, len(chosen)), (0, after)):
+            found = start + int(is_open[start:stop].argmax()) if is_open[start:stop].any() else None
+            if found is not None:
+                return int(chosen[found]), self.first_undecided(int(chosen[found]))
         return None
+
+    def first_undecided(self, item: int) -> int:
+        """Return the first undecided pair of an item, or its first pair."""
+        pairs = self.items.pairs_of(item)
+        return next((one for one in pairs if self.items.state[one] == UNDECIDED), pairs[0])
 
 
 def count_open(items: ReviewItems) -> tuple[int, int]:
