@@ -1,0 +1,44 @@
+"""The web framework: the one place that imports it."""
+
+from __future__ import annotations
+
+from twinset.errors import MissingError
+
+try:
+    import jinja2
+    import uvicorn
+    from fastapi import APIRouter, FastAPI
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+except ImportError as error:
+    raise MissingError(
+        "pages and the HTTP service need fastapi, uvicorn, httptools and jinja2: pip install 'twinset[web]'"
+    ) from error
+
+__all__ = [
+    "APIRouter",
+    "ASGIApp",
+    "ClientDisconnect",
+    "FastAPI",
+    "HTMLResponse",
+    "HTTPException",
+    "HttpToolsProtocol",
+    "JSONResponse",
+    "Message",
+    "PlainTextResponse",
+    "Receive",
+    "RedirectResponse",
+    "Request",
+    "RequestValidationError",
+    "Response",
+    "Route",
+    "Scope",
+    "Send",
+    "jinja2",
+    "uvicorn",
+]
