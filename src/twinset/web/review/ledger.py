@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from twinset.verdicts.conflicts import Conflict
-from twinset.verdicts.events import Content, Event, Subject, subject_of
-from twinset.verdicts.present import State
-from twinset.verdicts.store import VerdictStore
+from twinset.verdicts import Conflict, Content, Event, RowVerdicts, State, Subject, VerdictStore, subject_of
 from twinset.web.review.data import ReviewData
-from twinset.web.review.items import DIFFERENT, DUPLICATE, IDENTICAL, UNDECIDED, UNSURE, ReviewItems
+from twinset.web.review.items import IDENTICAL, ReviewItems
 
-_NUMBERS = {"duplicate": DUPLICATE, "different": DIFFERENT, "unsure": UNSURE}
-_ABSENT = -1
-
-Codes = npt.NDArray[np.uint64]
-
-
-@dataclass
-class _PairIndex:
-    """The pairs of a list by their contents: those of a key are order[i] where keys[i] equals it."""
-
-    items: ReviewItems
-    keys: Codes
-    order: npt.NDArray[np.int64]
-
-    def pairs(self, key: int) -> npt.NDArray[np.int64]:
-        """The pairs of the list with these two contents."""
-        first, last = (np.searchsorted(self.keys, np.uint64(key), side=side) for side in ("left", "right"))
-        return self.order[first:last]
+Digests = npt.NDArray[np.uint8]
 
 
 class Ledger:
@@ -44,25 +23,21 @@ class Ledger:
         The result.
     store
         The file of verdicts; other programs may write to it, too.
-    digests
-        The digest of the content of each document shown: uint64 (n, 2), as it is stored.
     """
 
-    def __init__(self, data: ReviewData, store: VerdictStore, digests: Codes) -> None:
-        self.data, self.store, self._digests = data, store, digests
+    def __init__(self, data: ReviewData, store: VerdictStore) -> None:
+        self.data, self.store = data, store
+        self._digests: Digests = data.shown.digests
         self._lock = threading.Lock()
-        self._unique, self._code = _numbered(digests)
-        self._indexes = [self._index(view.items) for view in data.views.values()]
-        self._seen = 0
+        self._rows = {name: self._rows_of(view.items) for name, view in data.views.items()}
+        self._seen = -1
         self._conflicts: list[Conflict] = []
         self.refresh()
 
-    def _index(self, items: ReviewItems) -> _PairIndex:
-        left, right = (self._code[side].astype(np.uint64) for side in (items.left, items.right))
-        items.state[left == right] = IDENTICAL
-        keys = np.minimum(left, right) << np.uint64(32) | np.maximum(left, right)
-        order = np.argsort(keys, kind="stable")
-        return _PairIndex(items, keys[order], order)
+    def _rows_of(self, items: ReviewItems) -> RowVerdicts:
+        rows = RowVerdicts(self.store, self._digests[items.left], self._digests[items.right])
+        items.state[:] = np.where(rows.open, rows.codes, IDENTICAL)
+        return rows
 
     def refresh(self) -> int:
         """Read what was written since the last call; return the number of the last event."""
@@ -70,57 +45,28 @@ class Ledger:
             last = self.store.sequence
             if last == self._seen:
                 return last
-            changed = [one for one in self.store.changes(self._seen) if one[1]]
-            for subject, verdict in zip(changed, self.store.verdicts(changed), strict=True):
-                key = self._key(subject)
-                for index in self._indexes if key != _ABSENT else ():
-                    pairs = index.pairs(key)
-                    free = pairs[index.items.state[pairs] != IDENTICAL]
-                    index.items.state[free] = UNDECIDED if verdict is None else _NUMBERS[verdict]
+            for name, rows in self._rows.items():
+                changed = rows.refresh()
+                state = self.data.views[name].items.state
+                state[changed] = np.where(rows.open[changed], rows.codes[changed], IDENTICAL)
             self._conflicts = self.store.conflicts()
-            self._mark_conflicts()
+            subjects = {subject for conflict in self._conflicts for subject in conflict.subjects if subject[1]}
+            for name, rows in self._rows.items():
+                found = self.data.conflicts[name]
+                found.clear()
+                for subject in subjects:
+                    found.update(rows.rows_of(subject).tolist())
             self._seen = last
             return last
 
-    def _mark_conflicts(self) -> None:
-        """Mark the pairs whose verdicts are part of a conflict."""
-        subjects = {subject for conflict in self._conflicts for subject in conflict.subjects if subject[1]}
-        keys = [key for key in map(self._key, subjects) if key != _ABSENT]
-        for index in self._indexes:
-            found = self.data.conflicts[index.items.name]
-            found.clear()
-            for key in keys:
-                found.update(index.pairs(key).tolist())
-
-    def _key(self, subject: Subject) -> int:
-        """The key of two contents; -1 if the documents shown lack one."""
-        codes = [self._code_of(digest) for digest in subject]
-        return _ABSENT if _ABSENT in codes else min(codes) << 32 | max(codes)
-
-    def _code_of(self, digest: bytes) -> int:
-        wanted = np.frombuffer(digest, self._unique.dtype)
-        place = int(np.searchsorted(self._unique, wanted)[0])
-        return place if place < len(self._unique) and self._unique[place] == wanted[0] else _ABSENT
-
-    def place_of(self, digest: bytes) -> int | None:
-        """A document shown with this content; None if there is none."""
-        code = self._code_of(digest)
-        return None if code == _ABSENT else int(np.flatnonzero(self._code == code)[0])
-
     def pair_of(self, items: ReviewItems, subject: Subject) -> int | None:
         """The first pair of a list with these two contents; None if it has none."""
-        key = self._key(subject)
-        index = next(one for one in self._indexes if one.items is items)
-        pairs = index.pairs(key) if key != _ABSENT else ()
-        return int(min(pairs)) if len(pairs) else None
+        rows = self._rows[items.name].rows_of(subject)
+        return int(rows[0]) if len(rows) else None
 
     def content(self, place: int) -> Content:
         """The content of a document, with its id as it is shown."""
         return Content(self._digests[place].tobytes(), self.data.shown.id(place))
-
-    def subject(self, left: int, right: int) -> Subject:
-        """What a verdict on two documents is on."""
-        return subject_of(self.content(left).digest, self.content(right).digest)
 
     def state(self, left: int, right: int) -> State | None:
         """The verdict that stands on two documents."""
@@ -140,18 +86,11 @@ class Ledger:
 
     def conflicts_of(self, left: int, right: int) -> list[Conflict]:
         """The conflicts that the verdict on two documents is part of."""
-        subject = self.subject(left, right)
+        subject = subject_of(self.content(left).digest, self.content(right).digest)
         return [one for one in self._conflicts if subject in one.subjects]
 
-    def members(self, items: ReviewItems, item: int) -> list[int]:
-        """The documents of an item: in a cluster the kept one first; one for each content."""
+    def members(self, items: ReviewItems, item: int) -> list[Content]:
+        """The distinct contents of an item: in a cluster that of the kept document first."""
         pairs = items.pairs_of(item)
-        places = [int(items.left[pairs[0]]), *(int(items.right[pair]) for pair in pairs)]
-        return list({int(self._code[place]): place for place in reversed(places)}.values())[::-1]
-
-
-def _numbered(digests: Codes) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
-    """Return the distinct digests in order, and the place of each document's digest among them."""
-    raw = np.ascontiguousarray(digests).view(np.dtype((np.void, 16))).reshape(-1)
-    unique, code = np.unique(raw, return_inverse=True)
-    return unique, code.reshape(-1)
+        places = [int(items.left[pairs[0]]), *items.right[pairs.start : pairs.stop].tolist()]
+        return list({one.digest: one for one in map(self.content, places)}.values())

@@ -14,6 +14,7 @@ from twinset.engines.progress import Progress
 from twinset.errors import SourceError, StateError
 from twinset.report.numbers import Whole
 from twinset.results.stored import StoredResult
+from twinset.verdicts.events import DIGEST_BYTES
 from twinset.web.review.texts import TextFile, beginning_of, read_items
 
 Flags = npt.NDArray[np.bool_]
@@ -36,6 +37,8 @@ class ShownDocuments:
         The row of each in sources.parquet.
     content
         The number of the first document with the same content.
+    digests
+        The digest of the content of each: uint8 (n, 16); zeros for those of an index, which cannot be judged.
     length, shingles
         Characters (or elements), and shingles with repeats; 0 for those of an index.
     sources
@@ -48,6 +51,7 @@ class ShownDocuments:
     ids: pa.Array
     part: npt.NDArray[np.uint32]
     content: npt.NDArray[np.uint32]
+    digests: npt.NDArray[np.uint8]
     length: npt.NDArray[np.uint64]
     shingles: npt.NDArray[np.uint32]
     sources: list[str]
@@ -72,8 +76,11 @@ class ShownDocuments:
 
         content = column("content", 0)
         content[own:] = numbers[own:]
+        digests = np.zeros((len(numbers), DIGEST_BYTES), np.uint8)
+        stored = table["digest"].combine_chunks()
+        digests[:own] = np.frombuffer(b"".join(stored.to_pylist()), np.uint8).reshape(own, DIGEST_BYTES)
         return cls(
-            numbers, ids, column("part", _UNKNOWN), content, column("length", 0), column("shingles", 0),
+            numbers, ids, column("part", _UNKNOWN), content, digests, column("length", 0), column("shingles", 0),
             [str(name) for name in recorded.table("sources")["path"].to_pylist()], TextFile(len(numbers), scratch),
         )  # fmt: skip
 
