@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from twinset.errors import OptionError
 from twinset.report.numbers import Whole
-from twinset.web.review.items import DIFFERENT, DUPLICATE, IDENTICAL, UNDECIDED, UNSURE, ReviewItems
+from twinset.web.review.items import DIFFERENT, DUPLICATE, FIXED, UNDECIDED, UNSURE, ReviewItems
 from twinset.web.review.shown import ShownDocuments
 
 Flags = npt.NDArray[np.bool_]
@@ -34,7 +34,7 @@ ORDERS = {
     "": "input order", "least": "least similar first", "most": "most similar first", "near": "nearest to the threshold",
     "size": "largest first", "loss": "largest loss first",
 }  # fmt: skip
-OF_SCORES = ("least", "most", "near")
+OF_SCORES = ("least", "most", "near", "loss")
 """Orders that show something of the scores; without scores they are not offered."""
 
 _STATE_NUMBERS = {"duplicate": DUPLICATE, "different": DIFFERENT, "unsure": UNSURE, "open": UNDECIDED}
@@ -100,6 +100,11 @@ class ListChoice:
         if given.get("page") == 1:
             del given["page"]
         return urlencode({name: "1" if value is True else value for name, value in given.items()})
+
+    def without_scores(self) -> ListChoice:
+        """Return the choice without what would show something of the scores."""
+        order = "" if self.order in OF_SCORES else self.order
+        return replace(self, low=None, high=None, near=False, order=order)
 
     @property
     def is_filter(self) -> bool:
@@ -257,5 +262,5 @@ class ListView:
 
 def count_open(items: ReviewItems) -> tuple[int, int]:
     """Return the number of undecided pairs, and of all pairs that can be judged."""
-    judged = items.state != IDENTICAL
+    judged = items.state != FIXED
     return int(np.count_nonzero(items.state == UNDECIDED)), int(np.count_nonzero(judged))

@@ -19,7 +19,7 @@ from twinset.results.stored import StoredResult
 from twinset.results.stored_passages import StoredPassages
 from twinset.web.review import comparison
 from twinset.web.review.choice import ListView
-from twinset.web.review.items import IDENTICAL, ReviewItems, cluster_items, pair_items, passage_items
+from twinset.web.review.items import ReviewItems, cluster_items, pair_items, passage_items
 from twinset.web.review.shown import ShownDocuments
 from twinset.wording import counted, share
 
@@ -54,8 +54,6 @@ class ReviewData:
         self.shown = ShownDocuments.of(self.recorded, numbers, scratch)
         for items in lists:
             items.place_documents(numbers)
-            left, right = self.shown.content[items.left], self.shown.content[items.right]
-            items.state[(left == right) | (items.left == items.right)] = IDENTICAL
         self.conflicts: dict[str, set[int]] = {items.name: set() for items in lists}
         self.views = {
             items.name: ListView(items, self.shown, self.threshold, self.conflicts[items.name]) for items in lists

@@ -21,8 +21,8 @@ from twinset.schema import SCORES, ScoreColumn
 Small = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.uint32]
 
-UNDECIDED, DUPLICATE, DIFFERENT, UNSURE, IDENTICAL = range(5)
-"""The state of a pair: no verdict, one of the three, or contents that are identical and need none."""
+UNDECIDED, DUPLICATE, DIFFERENT, UNSURE, FIXED = range(5)
+"""The state of a pair: no verdict, one of the three, or none is possible, as of identical contents."""
 
 
 @dataclass

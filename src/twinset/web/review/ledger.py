@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from twinset.verdicts import Conflict, Content, Event, RowVerdicts, State, Subject, VerdictStore, subject_of
 from twinset.web.review.data import ReviewData
-from twinset.web.review.items import IDENTICAL, ReviewItems
+from twinset.web.review.items import FIXED, ReviewItems
 
 Digests = npt.NDArray[np.uint8]
 
@@ -29,15 +29,20 @@ class Ledger:
         self.data, self.store = data, store
         self._digests: Digests = data.shown.digests
         self._lock = threading.Lock()
-        self._rows = {name: self._rows_of(view.items) for name, view in data.views.items()}
+        self._rows: dict[str, RowVerdicts] = {}
+        self._judged: dict[str, npt.NDArray[np.bool_]] = {}
+        for name, view in data.views.items():
+            self._add(name, view.items)
         self._seen = -1
         self._conflicts: list[Conflict] = []
         self.refresh()
 
-    def _rows_of(self, items: ReviewItems) -> RowVerdicts:
+    def _add(self, name: str, items: ReviewItems) -> None:
+        """Follow the verdicts on the pairs of a list; those with a document of an index cannot be judged."""
         rows = RowVerdicts(self.store, self._digests[items.left], self._digests[items.right])
-        items.state[:] = np.where(rows.open, rows.codes, IDENTICAL)
-        return rows
+        known = self._digests.any(axis=1)
+        self._rows[name], self._judged[name] = rows, rows.open & known[items.left] & known[items.right]
+        items.state[:] = np.where(self._judged[name], rows.codes, FIXED)
 
     def refresh(self) -> int:
         """Read what was written since the last call; return the number of the last event."""
@@ -47,8 +52,8 @@ class Ledger:
                 return last
             for name, rows in self._rows.items():
                 changed = rows.refresh()
-                state = self.data.views[name].items.state
-                state[changed] = np.where(rows.open[changed], rows.codes[changed], IDENTICAL)
+                state, judged = self.data.views[name].items.state, self._judged[name]
+                state[changed] = np.where(judged[changed], rows.codes[changed], FIXED)
             self._conflicts = self.store.conflicts()
             subjects = {subject for conflict in self._conflicts for subject in conflict.subjects if subject[1]}
             for name, rows in self._rows.items():

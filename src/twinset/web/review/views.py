@@ -12,7 +12,7 @@ from twinset.verdicts.events import Content, Event
 from twinset.verdicts.present import State
 from twinset.web.review.choice import ROWS, ListChoice, ListView, count_open
 from twinset.web.review.data import ReviewData
-from twinset.web.review.items import DIFFERENT, DUPLICATE, IDENTICAL, UNDECIDED, UNSURE, ReviewItems
+from twinset.web.review.items import DIFFERENT, DUPLICATE, FIXED, UNDECIDED, UNSURE, ReviewItems
 from twinset.web.review.ledger import Ledger
 from twinset.wording import counted, share
 from twinset.wording import score as written_score
@@ -25,7 +25,7 @@ WORDS = {"duplicate": "a duplicate", "different": "not a duplicate", "unsure": "
          "undecided": "undecided"}  # fmt: skip
 """How a verdict is written."""
 
-_STATE_WORDS = {UNDECIDED: "", DUPLICATE: "duplicate", DIFFERENT: "different", UNSURE: "unsure", IDENTICAL: "identical"}
+_STATE_WORDS = {UNDECIDED: "", DUPLICATE: "duplicate", DIFFERENT: "different", UNSURE: "unsure", FIXED: "fixed"}
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class ReviewViews:
         """What stands on a pair, and what was said before."""
         state = self.ledger.state(left, right)
         return {
-            "identical": int(items.state[pair]) == IDENTICAL,
+            "identical": int(items.state[pair]) == FIXED,
             "same_document": left == right,
             "kind": "" if state is None else state.verdict,
             "now": None if state is None else said(state),
