@@ -77,7 +77,7 @@ class ReviewPages:
         viewer = self._viewer(request)
         choice = self._unseen(choice, viewer)
         if request.headers.get(PART) == "list":
-            return self._part(request, "parts/list.html", list=self.views.rows(name, choice, viewer, None))
+            return self._page(request, "parts/list.html", name, list=self.views.rows(name, choice, viewer, None))
         view = self.views.view(name)
         chosen = view.select(choice)
         place = None
@@ -123,7 +123,7 @@ class ReviewPages:
         self._check_list(fields.get("list", ""))
         place = self._place(fields["list"], forms.whole(fields, "item"), fields.get("pair"), choice)
         verdict = Verdict(
-            fields.get("verdict", ""), fields.get("side", "right"), fields.get("note", ""), forms.whole(fields, "seen")
+            fields.get("verdict", ""), request.query_params.get("side") or fields.get("side", "right"), fields.get("note", ""), forms.whole(fields, "seen")
         )
         goes_on = fields.get("on") == "1"
         try:
@@ -235,10 +235,9 @@ class ReviewPages:
             )
         chosen = self.views.view(place.items.name).select(place.choice)
         detail = self.views.detail(place, viewer, chosen)
-        more = {"progress": self.views.progress(place.items.name), "conflicts": len(self.ledger.conflicts())}
-        answer = self._part(
-            request, "parts/detail.html", status=status, detail=detail, question=question, viewer=viewer,
-            choice=place.choice, noun=self.data.noun, **more,
+        answer = self._page(
+            request, "parts/detail.html", place.items.name, status=status, detail=detail, question=question,
+            choice=place.choice, progress=self.views.progress(place.items.name),
         )  # fmt: skip
         answer.headers["x-location"] = place.here
         return answer
@@ -270,7 +269,7 @@ class ReviewPages:
         }  # fmt: skip
 
     def _page(self, request: Request, template: str, current: str, *, status: int = 200, **values: Any) -> Response:
-        """A whole page."""
+        """A page, or a part of one."""
         viewer = self._viewer(request)
         shared = {
             "title": self.data.recorded.folder.resolve().name,
@@ -285,6 +284,3 @@ class ReviewPages:
             "without_texts": self.data.shown.without_texts,
         }
         return self.pages.answer(request, template, status=status, viewer=viewer, **shared, **values)
-
-    def _part(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-        return self.pages.answer(request, template, status=status, **values)
