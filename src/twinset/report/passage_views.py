@@ -173,7 +173,7 @@ def passage_pair(tables: PassageTables, number: int, read: dict[int, str | None]
 
 @dataclass(frozen=True)
 class Segment:
-    """Text of one side in the same passages throughout: their numbers, those that begin here, and whether to fold it."""
+    """A stretch of one side: the numbers of its passages, those that begin here, and whether to fold it."""
 
     text: str
     passages: tuple[int, ...]

@@ -122,9 +122,8 @@ class ReviewPages:
         choice = ListChoice.of(forms.parse_fields(fields.get("choice", "")))
         self._check_list(fields.get("list", ""))
         place = self._place(fields["list"], forms.whole(fields, "item"), fields.get("pair"), choice)
-        verdict = Verdict(
-            fields.get("verdict", ""), request.query_params.get("side") or fields.get("side", "right"), fields.get("note", ""), forms.whole(fields, "seen")
-        )
+        side = request.query_params.get("side") or fields.get("side", "right")
+        verdict = Verdict(fields.get("verdict", ""), side, fields.get("note", ""), forms.whole(fields, "seen"))
         goes_on = fields.get("on") == "1"
         try:
             self.judging.store(place, verdict, viewer.who)
@@ -167,8 +166,9 @@ class ReviewPages:
             self.ledger.refresh()
             if not subjects:
                 return self._moved(request, place, viewer, f"There is nothing of {viewer.who} to be {word.lower()}.")
-            pair = next((one for one in (self.ledger.pair_of(place.items, it) for it in subjects) if one is not None), None)
-            if pair is not None:
+            pairs = [pair for one in subjects if (pair := self.ledger.pair_of(place.items, one)) is not None]
+            if pairs and place.pair not in pairs:
+                pair = pairs[0]
                 place = Place(place.items, int(place.items.item_of[pair]), pair, choice)
             return self._moved(request, place, viewer, f"{word}.")
 

@@ -25,8 +25,8 @@ NEAR = 0.05
 """How far from the threshold a score may be to count as near it, as a share; for distances, of the limit."""
 
 STATES = {
-    "": "any verdict", "open": "undecided", "done": "decided", "duplicate": "a duplicate", "different": "not a duplicate",
-    "unsure": "unsure", "conflict": "in conflict",
+    "": "any verdict", "open": "undecided", "done": "decided", "duplicate": "a duplicate",
+    "different": "not a duplicate", "unsure": "unsure", "conflict": "in conflict",
 }  # fmt: skip
 """States to choose from: items with at least one such pair; `done` are those without an undecided pair."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 from twinset.report.numbers import Whole
 from twinset.schema import ScoreColumn
@@ -149,8 +150,7 @@ class ReviewViews:
         )  # fmt: skip
 
     def _beginning(self, place: int) -> str:
-        beginning = self.data.shown.texts.beginning(place)
-        return beginning
+        return self.data.shown.texts.beginning(place)
 
     # One pair
 
@@ -319,6 +319,4 @@ def _caption(items: ReviewItems, column: ScoreColumn, noun: str) -> str:
 
 def _fields(choice: ListChoice) -> list[tuple[str, str]]:
     """The fields of a choice for a form."""
-    from urllib.parse import parse_qsl
-
     return parse_qsl(choice.query(page=1))
