@@ -152,7 +152,7 @@ class DedupResult:
         progress
             As for `dedup`.
         **options
-            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
+            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `verdicts`, `source`, …
 
         Returns
         -------
