@@ -24,6 +24,7 @@ LEVELS: tuple[set[str], ...] = (
     {"evaluation"},
     {"pipeline"},
     {"jobs", "spark"},
+    {"client"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}

@@ -38,6 +38,7 @@ ERRORS = {
     "UnknownIdError",
 }
 EXACTLY = {
+    "Client",
     "Index",
     "Plan",
     "SimHashes",

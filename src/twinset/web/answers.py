@@ -37,9 +37,11 @@ _STATUS: tuple[tuple[type[TwinsetError], int], ...] = (
 class Refused(Exception):
     """A request that is refused: the status, a code for programs, and a message of one line."""
 
-    def __init__(self, status: int, code: str, message: str, *, close: bool = False, after: int | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, *, close: bool = False, after: int | None = None, **facts: object
+    ) -> None:
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.facts = status, code, message, facts
         self.headers: dict[str, str] = {"connection": "close"} if close else {}
         if after is not None:
             self.headers["retry-after"] = str(after)
@@ -66,7 +68,7 @@ def refusal(scope: Scope, refused: Refused, extra: dict[str, str] | None = None)
         title = f"{refused.status}: {escape(refused.message)}"
         page = f"<!doctype html><html lang=en><meta charset=utf-8><title>Twinset</title><main><h1>{title}</h1></main>"
         return Response(page, refused.status, headers, "text/html; charset=utf-8")
-    body = orjson.dumps({"error": {"code": refused.code, "message": refused.message}})
+    body = orjson.dumps({"error": {"code": refused.code, "message": refused.message, **refused.facts}})
     return Response(body, refused.status, headers, "application/json")
 
 
@@ -102,6 +104,8 @@ def _as_refused(error: Exception, request_id: str) -> Refused:
         return refused
     if isinstance(error, RequestValidationError):
         [first, *_] = error.errors()
+        if first["type"] == "json_invalid":
+            return Refused(422, "json", f"the body is not JSON: {first.get('ctx', {}).get('error', 'it is damaged')}")
         where = ".".join(str(one) for one in first["loc"][1:]) or str(first["loc"][0])
         return Refused(422, "option", f"{where}: {first['msg']}")
     return Refused(500, "internal", f"internal error; the log of the server has it: {request_id}")

@@ -7,9 +7,10 @@ from twinset.errors import MissingError
 try:
     import jinja2
     import uvicorn
-    from fastapi import APIRouter, FastAPI
+    from fastapi import APIRouter, Body, FastAPI, Header, Path, Query
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+    from pydantic import BaseModel, ConfigDict, Field
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
     from starlette.routing import Route
@@ -23,14 +24,21 @@ except ImportError as error:
 __all__ = [
     "APIRouter",
     "ASGIApp",
+    "BaseModel",
+    "Body",
     "ClientDisconnect",
+    "ConfigDict",
     "FastAPI",
+    "Field",
     "HTMLResponse",
     "HTTPException",
+    "Header",
     "HttpToolsProtocol",
     "JSONResponse",
     "Message",
+    "Path",
     "PlainTextResponse",
+    "Query",
     "Receive",
     "RedirectResponse",
     "Request",

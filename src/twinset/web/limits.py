@@ -107,10 +107,11 @@ class BoundedBody:
         self._usage.bytes += size
         self._held += size
 
-    def release(self) -> None:
-        """Return all bytes that are held."""
-        self._usage.bytes -= self._held
-        self._held = 0
+    def release(self, size: int | None = None) -> None:
+        """Return bytes that are held, or all of them."""
+        returned = self._held if size is None else size
+        self._usage.bytes -= returned
+        self._held -= returned
 
 
 def too_large(most: int) -> Refused:

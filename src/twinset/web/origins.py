@@ -70,6 +70,8 @@ class Origins:
             return
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
         same = origin is not None and self._is_own(origin.decode("latin-1").lower(), host.lower())
+        # A form of a page without a referrer has the origin `null`.
+        same = same or (origin == b"null" and site == b"same-origin")
         if origin is not None and not same:
             raise Refused(403, "other_origin", "a page of another origin must not send this request")
         if site is not None and site not in (b"same-origin", b"none"):

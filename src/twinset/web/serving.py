@@ -53,11 +53,12 @@ def check_exposure(host: str, tokens: Tokens) -> None:
         )
 
 
-def url_of(listening: socket.socket, tokens: Tokens) -> str:
+def url_of(listening: socket.socket, tokens: Tokens, public_url: str | None = None) -> str:
     """Return the URL of a server; with its token only if that was drawn, since nothing else tells it."""
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/" + (f"?token={tokens.first}" if tokens.is_random else "")
+    base = public_url.rstrip("/") if public_url else f"http://{shown}:{port}"
+    return f"{base}/" + (f"?token={tokens.first}" if tokens.is_random else "")
 
 
 def serve(

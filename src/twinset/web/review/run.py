@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from twinset.web.limits import RequestLimits
 from twinset.web.origins import Origins
 from twinset.web.review.app import ReviewPages
 from twinset.web.review.data import ReviewData
-from twinset.web.security import Access, secured
+from twinset.web.security import Access, Guard, secured
 from twinset.web.serving import bind, check_exposure, serve, url_of
 from twinset.web.tokens import Tokens
 
@@ -36,10 +37,9 @@ def verdicts_file(folder: Any) -> Path:
     return Path(f"{name}.verdicts")
 
 
-def review_result(
-    folder: Any, options: ReviewOptions, progress: Progress, *, announce: Callable[[str], None]
-) -> None:
-    """Serve the review of a result until SIGTERM or SIGINT.
+@contextmanager
+def opened_review(folder: Any, options: ReviewOptions, progress: Progress, tokens: Tokens) -> Iterator[Guard]:
+    """Open a result and its verdicts, and yield the application behind its checks; both are closed at the end.
 
     Parameters
     ----------
@@ -48,29 +48,30 @@ def review_result(
     options
         The options of ``twinset review``.
     progress
-        Receives what is read before the server answers.
-    announce
-        Receives the URL when the server answers.
+        Receives what is read.
+    tokens
+        The tokens that are let in.
     """
-    tokens = Tokens.given(options.token, options.token_file, options.tokens)
-    check_exposure(options.host, tokens)
     origins = Origins(options.host, options.public_url)
     data = ReviewData(folder, options.source, progress, options.scratch)
     try:
         path = options.verdicts or verdicts_file(folder)
-        with (
-            bind(options.host, options.port) as listening,
-            VerdictStore(path, basis=basis_of(data.recorded.options)) as store,
-        ):
+        with VerdictStore(path, basis=basis_of(data.recorded.options)) as store:
             pages = ReviewPages(data, store, options.who or _user(), options.blind)
-            progress.close()
-            guard = secured(
-                pages.app(), tokens, origins=origins, limits=_LIMITS, access=Access(cookie="twinset-review")
-            )
-            url = url_of(listening, tokens, options.public_url)
-            serve(guard, listening, url, announce=announce, browser=options.browser)
+            access = Access(cookie="twinset-review")
+            yield secured(pages.app(), tokens, origins=origins, limits=_LIMITS, access=access)
     finally:
         data.close()
+
+
+def review_result(folder: Any, options: ReviewOptions, progress: Progress, *, announce: Callable[[str], None]) -> None:
+    """Serve the review of a result until SIGTERM or SIGINT; `announce` receives its URL when the server answers."""
+    tokens = Tokens.given(options.token, options.token_file, options.tokens)
+    check_exposure(options.host, tokens)
+    with bind(options.host, options.port) as listening, opened_review(folder, options, progress, tokens) as guard:
+        progress.close()
+        url = url_of(listening, tokens, options.public_url)
+        serve(guard, listening, url, announce=announce, browser=options.browser)
 
 
 def _user() -> str:
