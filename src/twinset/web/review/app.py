@@ -18,6 +18,7 @@ from twinset.web.review.choice import OF_SCORES, ORDERS, ROWS, STATES, ListChoic
 from twinset.web.review.data import ReviewData
 from twinset.web.review.judging import Judging, Verdict
 from twinset.web.review.ledger import Ledger
+from twinset.web.review.sampling import Sampling
 from twinset.web.review.views import LABELS, Place, ReviewViews, Viewer
 from twinset.web.tokens import WRITE
 
@@ -45,17 +46,21 @@ class ReviewPages:
         self.ledger = Ledger(data, store)
         self.views = ReviewViews(data, self.ledger)
         self.judging = Judging(self.views, store)
+        self.sampling = Sampling(data, self.ledger)
         self.pages = Pages(Path(__file__).parent)
         self.first = next(iter(data.views))
 
     def app(self) -> FastAPI:
         """Make the application."""
         app = new_app("Twinset review", "Clusters and pairs to decide on.")
-        for path, page in (("/", self.start), ("/conflicts", self.conflicts), ("/pictures/{place}", self.picture)):
+        for path, page in (
+            ("/", self.start), ("/sample", self.sample), ("/conflicts", self.conflicts),
+            ("/pictures/{place}", self.picture),
+        ):  # fmt: skip
             app.add_api_route(path, page, methods=["GET"])
         for path, action in (
             ("/verdicts", self.judge), ("/statements", self.state), ("/undo", self.undo), ("/redo", self.redo),
-            ("/name", self.name), ("/look", self.look),
+            ("/name", self.name), ("/look", self.look), ("/sample", self.draw),
         ):  # fmt: skip
             app.add_api_route(path, action, methods=["POST"])
         add_static_files(app, Path(__file__).parent)
@@ -74,7 +79,7 @@ class ReviewPages:
         self._check_list(name)
         self.ledger.refresh()
         choice = ListChoice.of(request.query_params)
-        viewer = self._viewer(request)
+        viewer = self._viewer(request, choice)
         choice = self._unseen(choice, viewer)
         if request.headers.get(PART) == "list":
             return self._page(request, "parts/list.html", name, list=self.views.rows(name, choice, viewer, None))
@@ -90,8 +95,9 @@ class ReviewPages:
         """A pair of an item, with the list beside it."""
         self._check_list(name)
         self.ledger.refresh()
-        viewer = self._viewer(request)
-        choice = self._unseen(ListChoice.of(request.query_params), viewer)
+        choice = ListChoice.of(request.query_params)
+        viewer = self._viewer(request, choice)
+        choice = self._unseen(choice, viewer)
         place = self._place(name, item, request.query_params.get("pair"), choice)
         whole = request.query_params.get("whole") == "1"
         return self._shown(request, replace(place, whole=whole), viewer)
@@ -101,6 +107,13 @@ class ReviewPages:
         seen = self.ledger.refresh()
         found = [self.views.conflict(one) for one in self.ledger.conflicts()]
         return self._page(request, "conflicts.html", "conflicts", found=found, seen=seen, here="/conflicts")
+
+    def sample(self, request: Request) -> Response:
+        """Draw a sample, label it, and see the precision that follows."""
+        self._check_list("pairs")
+        self.ledger.refresh()
+        shown = self.sampling.page(request.query_params.get("sample"), request.query_params.get("precision", ""))
+        return self._page(request, "sample.html", "sample", here="/sample", **shown)
 
     def picture(self, place: int) -> Response:
         """A small copy of a picture, by the place of its document."""
@@ -118,8 +131,8 @@ class ReviewPages:
         return await asyncio.to_thread(self._judge, request, fields)
 
     def _judge(self, request: Request, fields: dict[str, str]) -> Response:
-        viewer = self._viewer(request)
         choice = ListChoice.of(forms.parse_fields(fields.get("choice", "")))
+        viewer = self._viewer(request, choice)
         self._check_list(fields.get("list", ""))
         place = self._place(fields["list"], forms.whole(fields, "item"), fields.get("pair"), choice)
         side = request.query_params.get("side") or fields.get("side", "right")
@@ -146,6 +159,13 @@ class ReviewPages:
             raise Refused(409, "changed", str(changed)) from changed
         return RedirectResponse(back, 303)
 
+    async def draw(self, request: Request) -> Response:
+        """Draw a sample, and lead to it."""
+        self._check_list("pairs")
+        fields = await forms.read_form(request)
+        await asyncio.to_thread(self.sampling.draw, fields, self._viewer(request).who)
+        return RedirectResponse("/sample", 303)
+
     async def undo(self, request: Request) -> Response:
         """Take back the last step of this person."""
         return await self._turn(request, self.judging.undo, "Undone")
@@ -158,8 +178,8 @@ class ReviewPages:
         fields = await forms.read_form(request)
 
         def act() -> Response:
-            viewer = self._viewer(request)
             choice = ListChoice.of(forms.parse_fields(fields.get("choice", "")))
+            viewer = self._viewer(request, choice)
             self._check_list(fields.get("list", ""))
             place = self._place(fields["list"], forms.whole(fields, "item"), fields.get("pair"), choice)
             subjects = turn(viewer.who)
@@ -190,11 +210,13 @@ class ReviewPages:
 
     # What pages share
 
-    def _viewer(self, request: Request) -> Viewer:
+    def _viewer(self, request: Request, choice: ListChoice | None = None) -> Viewer:
+        """Who asks; the scores of a sample are always hidden, so that they do not influence its labels."""
         state = request.scope["state"]
         default = state.get("user") or ""
         who = forms.name_of(request, self.who if default in ("", "token") else default)
         blind = self.blind or request.cookies.get(forms.BLIND_COOKIE) == "1"
+        blind = blind or (choice is not None and choice.sample is not None)
         return Viewer(who, blind, state.get("right") == WRITE)
 
     def _unseen(self, choice: ListChoice, viewer: Viewer) -> ListChoice:
@@ -270,12 +292,13 @@ class ReviewPages:
 
     def _page(self, request: Request, template: str, current: str, *, status: int = 200, **values: Any) -> Response:
         """A page, or a part of one."""
-        viewer = self._viewer(request)
+        viewer = self._viewer(request, values.get("choice"))
         shared = {
             "title": self.data.recorded.folder.resolve().name,
             "about": self.data.describe(),
             "lists": [(name, LABELS[name], len(view.items)) for name, view in self.data.views.items()],
             "current": current,
+            "has_pairs": "pairs" in self.data.views,
             "conflict_count": len(self.ledger.conflicts()),
             "noun": self.data.noun,
             "score_name": self.data.score_name,

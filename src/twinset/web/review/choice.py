@@ -15,6 +15,7 @@ from twinset.errors import OptionError
 from twinset.report.numbers import Whole
 from twinset.web.review.items import DIFFERENT, DUPLICATE, FIXED, UNDECIDED, UNSURE, ReviewItems
 from twinset.web.review.shown import ShownDocuments
+from twinset.wording import counted
 
 Flags = npt.NDArray[np.bool_]
 
@@ -55,6 +56,8 @@ class ListChoice:
         Limits of the number of documents.
     state, near, order
         One of `STATES`, whether a pair must be near the threshold, and one of `ORDERS`.
+    sample
+        The number of a sample, from 1: only its pairs, in the order in which they are to be labelled.
     page
         The page, from 1.
     """
@@ -67,6 +70,7 @@ class ListChoice:
     state: str = ""
     near: bool = False
     order: str = ""
+    sample: int | None = None
     page: int = 1
 
     @classmethod
@@ -90,7 +94,7 @@ class ListChoice:
         return cls(
             query.get("q", "").strip()[:_LONGEST], _number(query, "low", "from"), _number(query, "high", "to"),
             _whole(query, "small", "from"), _whole(query, "large", "to"), state, query.get("near", "") == "1", order,
-            max(1, page or 1),
+            _whole(query, "sample", "sample"), max(1, page or 1),
         )  # fmt: skip
 
     def query(self, **changed: Any) -> str:
@@ -109,7 +113,7 @@ class ListChoice:
     @property
     def is_filter(self) -> bool:
         """Whether anything but the order is chosen."""
-        return bool(ListChoice(order=self.order, page=self.page) != self)
+        return bool(ListChoice(order=self.order, sample=self.sample, page=self.page) != self)
 
 
 def _number(query: Mapping[str, str], name: str, shown: str) -> float | None:
@@ -141,6 +145,8 @@ class ListView:
         self.items, self.shown, self.threshold = items, shown, threshold
         self.conflicts = conflicts
         """Pairs in conflict; kept up to date by whoever reads the verdicts."""
+        self.samples: list[Whole] = []
+        """The pairs of each sample, in its order; kept up to date likewise."""
         self._orders: dict[str, Whole] = {}
         self._ranks: dict[str, Whole] = {}
         self._search = lru_cache(maxsize=4)(self._items_with)
@@ -151,7 +157,7 @@ class ListView:
         chosen = self._unchanging(choice.q, choice.low, choice.high, choice.small, choice.large, choice.near)
         if choice.state:
             chosen = chosen & self._in_state(choice.state)
-        order = self._order(choice.order)
+        order = self._order_of(choice)
         selected: Whole = order[chosen[order]]
         return selected
 
@@ -219,15 +225,28 @@ class ListView:
             self._orders[order] = np.argsort(keys[order](), kind="stable")
         return self._orders[order]
 
-    def _rank(self, order: str) -> Whole:
+    def _order_of(self, choice: ListChoice) -> Whole:
+        """Return the items to choose from, in order."""
+        if choice.sample is None:
+            return self._order(choice.order)
+        if not 1 <= choice.sample <= len(self.samples):
+            raise OptionError(f"sample is {choice.sample}; this result has {counted(len(self.samples), 'sample')}")
+        return self.samples[choice.sample - 1]
+
+    def _rank(self, choice: ListChoice) -> Whole:
         """Return the place of each item in an order."""
-        if order not in self._ranks:
-            self._ranks[order] = np.argsort(self._order(order), kind="stable")
-        return self._ranks[order]
+        if choice.sample is not None:
+            order = self._order_of(choice)
+            rank = np.full(len(self.items), len(self.items))
+            rank[order] = np.arange(len(order))
+            return rank
+        if choice.order not in self._ranks:
+            self._ranks[choice.order] = np.argsort(self._order(choice.order), kind="stable")
+        return self._ranks[choice.order]
 
     def place_of(self, choice: ListChoice, chosen: Whole, item: int) -> tuple[int, bool]:
         """Return the place of an item in a selection and whether it is there: a verdict may have taken it out."""
-        rank = self._rank(choice.order)
+        rank = self._rank(choice)
         place = int(np.searchsorted(rank[chosen], rank[item]))
         return place, place < len(chosen) and int(chosen[place]) == item
 

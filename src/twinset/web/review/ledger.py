@@ -7,7 +7,9 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
+from twinset.schema import Hashes
 from twinset.verdicts import Conflict, Content, Event, RowVerdicts, State, Subject, VerdictStore, subject_of
+from twinset.verdicts.sample import Sample, samples_of
 from twinset.web.review.data import ReviewData
 from twinset.web.review.items import FIXED, ReviewItems
 
@@ -35,6 +37,7 @@ class Ledger:
             self._add(name, view.items)
         self._seen = -1
         self._conflicts: list[Conflict] = []
+        self.samples: list[Sample] = []
         self.refresh()
 
     def _add(self, name: str, items: ReviewItems) -> None:
@@ -61,8 +64,21 @@ class Ledger:
                 found.clear()
                 for subject in subjects:
                     found.update(rows.rows_of(subject).tolist())
+            self._read_samples()
             self._seen = last
             return last
+
+    def _read_samples(self) -> None:
+        """Find the pairs of the samples in the list of pairs."""
+        view = self.data.views.get("pairs")
+        if view is None:
+            return
+        self.samples = samples_of(self.store)
+        found = [
+            [self.pair_of(view.items, subject_of(one.left.digest, one.right.digest)) for one in sample.pairs]
+            for sample in self.samples
+        ]
+        view.samples = [np.array([one for one in pairs if one is not None], np.int64) for pairs in found]
 
     def pair_of(self, items: ReviewItems, subject: Subject) -> int | None:
         """The first pair of a list with these two contents; None if it has none."""
@@ -84,6 +100,15 @@ class Ledger:
     def history(self, left: int, right: int) -> list[tuple[Event, Event | None]]:
         """The events on two documents, each with the one that took it back."""
         return self.store.history(self.content(left).digest, self.content(right).digest)
+
+    def judged_pairs(self, name: str) -> npt.NDArray[np.int64]:
+        """The pairs of a list that can be judged."""
+        return np.flatnonzero(self._judged[name])
+
+    def digests_of(self, places: npt.NDArray[np.uint32]) -> Hashes:
+        """The digests of documents, as two words each."""
+        words: Hashes = np.ascontiguousarray(self._digests[places]).view("<u8")
+        return words
 
     def conflicts(self) -> list[Conflict]:
         """All conflicts of the file."""
