@@ -1,4 +1,4 @@
-"""Texts that try to run a script wherever a page puts them: 500 of them; each would set `window.hacked` to its number."""
+"""500 texts that try to run a script wherever a page puts them; each would set `window.hacked` to its number."""
 
 from __future__ import annotations
 
