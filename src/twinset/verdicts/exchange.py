@@ -17,12 +17,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from twinset.errors import OptionError, RowError, SourceError
+from twinset.errors import OptionError, RowError, SourceError, StateError
 from twinset.options.checks import new_file, shown_value
 from twinset.schema import DIGEST_BYTES
 from twinset.system.atomic_files import replace_atomically
 from twinset.system.scratch import cannot_write
-from twinset.verdicts.events import KINDS, PAIR_KINDS, REDO, UNDO, Event, Subject, check_name, check_note
+from twinset.verdicts.events import (
+    KINDS,
+    PAIR_KINDS,
+    REDO,
+    SAMPLE,
+    SAMPLED,
+    UNDO,
+    Event,
+    Subject,
+    check_name,
+    check_note,
+)
+from twinset.verdicts.sample import check_facts
 from twinset.verdicts.store import VerdictStore
 from twinset.wording import at_line, either
 
@@ -177,7 +189,7 @@ def _event(row: Mapping[str, str], where: str) -> Event:
     kind = row["kind"]
     if kind not in KINDS:
         raise refuse("kind", either(KINDS))
-    of_log, of_pair = kind in (UNDO, REDO, "sample"), kind in (*PAIR_KINDS, "sampled")
+    of_log, of_pair = kind in (UNDO, REDO, SAMPLE), kind in (*PAIR_KINDS, SAMPLED)
     for name in ("mark", "step", *(("of",) if kind in (UNDO, REDO) else ())):
         if len(row[name]) != 32 or not _is_hexadecimal(row[name]):
             raise refuse(name, "32 hexadecimal digits")
@@ -200,7 +212,13 @@ def _event(row: Mapping[str, str], where: str) -> Event:
     if bool(left) == of_log or (right and right == left) or (kind == "principal" and right):
         raise RowError(f"{kind} needs other contents: two different ones, or one for principal", where=where)
     others = {name: row[name] for name in ("mark", "step", "who", "left_id", "right_id", "note", "of", "basis", "data")}
-    return Event(time=microseconds, kind=kind, left=left, right=right, **others)
+    event = Event(time=microseconds, kind=kind, left=left, right=right, **others)
+    if kind in (SAMPLE, SAMPLED):
+        try:
+            check_facts(event)
+        except StateError as error:
+            raise RowError(str(error), where=where) from error
+    return event
 
 
 def _is_hexadecimal(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.errors import OptionError
-from twinset.schema import DISTANCES, Hashes, Shares
+from twinset.errors import OptionError, StateError
+from twinset.schema import DISTANCES, SCORES, Hashes, Shares
 from twinset.verdicts.events import SAMPLE, Content, Event
 from twinset.verdicts.store import VerdictStore
 
@@ -147,14 +148,43 @@ def samples_of(store: VerdictStore) -> list[Sample]:
     return [_sample(head, rows) for head, rows in sorted(heads, key=lambda one: one[0].order)]
 
 
+def check_facts(event: Event) -> dict[str, Any]:
+    """Return the numbers of a ``sample`` or ``sampled`` event; raise `StateError` if they are none."""
+    numbers = {"low": float, "population": int, "drawn": int}
+    try:
+        facts = json.loads(event.data)
+        if event.kind == SAMPLE:
+            strata = facts["strata"]
+            fits = isinstance(facts["seed"], int) and isinstance(facts["check"], str) and facts["measure"] in SCORES
+            fits = fits and len(strata) > 0 and all(_have(one, numbers) for one in strata)
+            fits = fits and all(0 < one["drawn"] <= one["population"] for one in strata)
+        else:
+            fits = _have(facts, {"score": float, "stratum": int, "weight": float}) and facts["stratum"] >= 0
+    except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
+        fits = False
+    if not fits:
+        raise StateError(f"the event {event.mark} has no numbers of a sample; export the verdicts again")
+    return dict(facts)
+
+
+def _have(facts: dict[str, Any], kinds: dict[str, type]) -> bool:
+    """Whether facts have exactly these numbers."""
+    fits = (type(facts.get(name)) in (kind, int) and math.isfinite(facts[name]) for name, kind in kinds.items())
+    return set(facts) == set(kinds) and all(fits)
+
+
 def _sample(head: Event, rows: Sequence[Event]) -> Sample:
-    facts = json.loads(head.data)
-    strata = tuple(Stratum(**one) for one in facts["strata"])
+    facts = check_facts(head)
+    strata = tuple(Stratum(float(one["low"]), one["population"], one["drawn"]) for one in facts["strata"])
     pairs = []
     for row in rows:
-        data, (left, right) = json.loads(row.data), row.contents
-        if right is not None:
-            pairs.append(SampledPair(left, right, data["score"], data["stratum"], data["weight"]))
+        data, (left, right) = check_facts(row), row.contents
+        if right is None or data["stratum"] >= len(strata):
+            raise StateError(f"the event {row.mark} is not of the sample {head.mark}; export the verdicts again")
+        pairs.append(SampledPair(left, right, float(data["score"]), data["stratum"], float(data["weight"])))
+    drawn = [sum(one.stratum == h for one in pairs) for h in range(len(strata))]
+    if drawn != [one.drawn for one in strata]:
+        raise StateError(f"the sample {head.mark} lacks some of its pairs; export the verdicts again")
     return Sample(head.mark, head.time, facts["seed"], facts["measure"], facts["check"], strata, tuple(pairs))
 
 

@@ -28,13 +28,13 @@ def command(file: str, source: str, as_json: bool) -> None:
         disputed = [(store.state(one), by) for one, by in done.disputed]
     rows = [
         {
-            "left": state.left.id,
-            "right": state.right.id if state.right else None,
+            "left": one.left.id,
+            "right": one.right.id if one.right else None,
             "verdicts": by,
-            "stands": state.verdict,
+            "stands": one.verdict,
         }
-        for state, by in disputed
-        if state is not None
+        for one, by in disputed
+        if one is not None
     ]
     if as_json:
         facts = {"verdicts": file, "added": done.added, "known": done.known, "changed": len(done.changed)}
