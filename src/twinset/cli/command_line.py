@@ -26,7 +26,7 @@ from twinset.options.spoken import speaking_flags
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = (
-    *("demo", "pairs", "dedup", "passages", "trim", "recut", "explain", "report", "review", "index", "serve"),
+    *("demo", "pairs", "dedup", "passages", "trim", "recut", "explain", "report", "review", "verdicts", "index", "serve"),
     *("evaluate", "compare", "sketch", "plan", "warm"),
 )
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141

@@ -20,14 +20,82 @@ overwritten silently. A page that has stored a verdict reads `changes(seen)` bef
 others may have judged in between. `RowVerdicts` is the array of verdicts of a whole table, for filters, counts and the
 next undecided pair.
 
+In a result, `StoredResult.digests` are the digests of its documents by number and `StoredResult.basis` is the basis.
+`options.place.verdicts_beside(OUT)` is the file beside a result. `export_events` and `import_events` copy the log,
+exactly. `draw_sample` (`DedupResult.sample`) draws pairs to label, in the order of `samples_of(store)[-1].pairs`, and
+`estimate_precision` says what the labels teach.
+
 `events.py` has the events, `database.py` the file, `present.py` the replay of the log, `store.py` the store,
-`conflicts.py` the conflicts, `rows.py` the array for a table.
+`conflicts.py` the conflicts, `rows.py` the array for a table, `exchange.py` exports and imports, `sample.py` and
+`precision.py` what labels teach, `judged.py` what a run obeys, `basis.py` how contents are compared.
 """
 
-from twinset.verdicts.conflicts import Conflict
-from twinset.verdicts.events import Content, Event, Subject, subject_of
-from twinset.verdicts.present import State
-from twinset.verdicts.rows import RowVerdicts
-from twinset.verdicts.store import Draft, VerdictStore
+from __future__ import annotations
 
-__all__ = ["Conflict", "Content", "Draft", "Event", "RowVerdicts", "State", "Subject", "VerdictStore", "subject_of"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # loaded on first use: a run without verdicts needs no database
+    from twinset.verdicts.basis import basis_of as basis_of
+    from twinset.verdicts.conflicts import Conflict as Conflict
+    from twinset.verdicts.events import Content as Content
+    from twinset.verdicts.events import Event as Event
+    from twinset.verdicts.events import Subject as Subject
+    from twinset.verdicts.events import subject_of as subject_of
+    from twinset.verdicts.exchange import export_events as export_events
+    from twinset.verdicts.exchange import import_events as import_events
+    from twinset.verdicts.precision import estimate_precision as estimate_precision
+    from twinset.verdicts.present import State as State
+    from twinset.verdicts.rows import RowVerdicts as RowVerdicts
+    from twinset.verdicts.sample import Sample as Sample
+    from twinset.verdicts.sample import draw_sample as draw_sample
+    from twinset.verdicts.sample import limit_of as limit_of
+    from twinset.verdicts.sample import samples_of as samples_of
+    from twinset.verdicts.store import Draft as Draft
+    from twinset.verdicts.store import VerdictStore as VerdictStore
+
+_PLACES = {
+    "Conflict": "conflicts",
+    "Content": "events",
+    "Draft": "store",
+    "Event": "events",
+    "RowVerdicts": "rows",
+    "Sample": "sample",
+    "State": "present",
+    "Subject": "events",
+    "VerdictStore": "store",
+    "basis_of": "basis",
+    "draw_sample": "sample",
+    "estimate_precision": "precision",
+    "export_events": "exchange",
+    "import_events": "exchange",
+    "limit_of": "sample",
+    "samples_of": "sample",
+    "subject_of": "events",
+}
+
+__all__ = [
+    "Conflict",
+    "Content",
+    "Draft",
+    "Event",
+    "RowVerdicts",
+    "Sample",
+    "State",
+    "Subject",
+    "VerdictStore",
+    "basis_of",
+    "draw_sample",
+    "estimate_precision",
+    "export_events",
+    "import_events",
+    "limit_of",
+    "samples_of",
+    "subject_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(f"twinset.verdicts.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,8 @@ from urllib.parse import quote
 import apsw
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.verdicts.events import DIGEST_BYTES, KINDS, Event
+from twinset.schema import DIGEST_BYTES
+from twinset.verdicts.events import KINDS, Event
 
 FORMAT = 1
 _APPLICATION = 0x54575631  # "TWV1"

@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeAlias
 
 from twinset.errors import OptionError
 from twinset.options.checks import shown_value
+from twinset.schema import DIGEST_BYTES
 
-__all__ = ["DIGEST_BYTES", "DOCUMENT_KINDS", "PAIR_KINDS", "Content", "Event", "Subject", "subject_of"]
+__all__ = ["DOCUMENT_KINDS", "PAIR_KINDS", "Content", "Event", "Subject", "subject_of"]
 
-DIGEST_BYTES = 16
 PAIR_KINDS = ("duplicate", "different", "unsure")
 """The verdicts on a pair of contents."""
 DOCUMENT_KINDS = ("principal",)

@@ -7,7 +7,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from twinset.verdicts.events import DIGEST_BYTES, PAIR_KINDS, Subject
+from twinset.schema import DIGEST_BYTES
+from twinset.verdicts.events import PAIR_KINDS, Subject
 from twinset.verdicts.store import VerdictStore
 
 Digests: TypeAlias = npt.NDArray[np.uint8]

@@ -18,6 +18,8 @@ from twinset.verdicts.events import (
     NOTE,
     PAIR_KINDS,
     REDO,
+    SAMPLE,
+    SAMPLED,
     UNDECIDED,
     UNDO,
     Content,
@@ -144,6 +146,20 @@ class VerdictStore:
         with self._lock, Database(self.name, read_only=True) as log:
             return log.read()
 
+    def undone(self) -> dict[str, Event]:
+        """Return the steps that are undone, each with the event that undid it."""
+        with self._lock:
+            self._refresh()
+            return dict(self._present.undone)
+
+    def verdicts_by_person(self, subject: Subject) -> dict[str, str]:
+        """Return the last verdict of each person on a subject, without those that are undone or withdrawn."""
+        last: dict[str, str] = {}
+        for event, undone in self.history(*subject):
+            if undone is None and event.kind != NOTE:
+                last[event.who] = event.kind
+        return {who: kind for who, kind in last.items() if kind != UNDECIDED}
+
     def conflicts(self) -> list[Conflict]:
         """Return the conflicts: contents joined by ``duplicate`` verdicts that hold a pair judged ``different``."""
         from twinset.verdicts.conflicts import Conflicts
@@ -250,6 +266,35 @@ class VerdictStore:
             mark = uuid4().hex
             self._commit([Event(mark, mark, now, who, kind, b"", b"", "", "", "", step, self.basis, "")])
             return list(dict.fromkeys(one.subject for one in present.steps[step]))
+
+    def add_sample(
+        self, mark: str, facts: str, pairs: Sequence[tuple[Content, Content, str]], *, who: str, basis: str
+    ) -> int:
+        """Store a sample: its facts, and each pair with its numbers, as JSON."""
+        who, nobody = check_name(who), Content(b"", "")
+        rows = [(SAMPLE, nobody, nobody, facts), *((SAMPLED, *pair) for pair in pairs)]
+        with self._writing() as now:
+            marks = [mark, *(uuid4().hex for _ in pairs)]
+            return self._commit(
+                [
+                    Event(
+                        own,
+                        mark,
+                        now + at,
+                        who,
+                        kind,
+                        left.digest,
+                        right.digest,
+                        left.id,
+                        right.id,
+                        "",
+                        "",
+                        basis,
+                        data,
+                    )
+                    for at, (own, (kind, left, right, data)) in enumerate(zip(marks, rows, strict=True))
+                ]
+            )
 
     def append(self, events: Sequence[Event]) -> int:
         """Append events that were made elsewhere, such as those of an import; those that are known are left out."""

@@ -98,12 +98,16 @@ class ShownDocuments:
                     self.texts.add(places, texts)
                     if searched:
                         for place, text in zip(places.tolist(), texts, strict=True):
-                            beginnings[place] = beginning_of(text or b"").lower()
+                            beginnings[place] = beginning_of(text or b"")
         except (SourceError, StateError) as error:
             self.without_texts = str(error)
+        self.index(beginnings)
+
+    def index(self, beginnings: Sequence[str]) -> None:
+        """Make the search from the beginnings of all texts."""
         names = pc.utf8_lower(self.ids)
-        texts_in_order = pa.array(beginnings, pa.large_string())
-        self._haystack = pc.binary_join_element_wise(names, texts_in_order, pa.scalar("\n", pa.large_string()))
+        texts = pc.utf8_lower(pa.array(beginnings, pa.large_string()))
+        self._haystack = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
 
     def id(self, place: int) -> str:
         """The id of a document."""
@@ -118,7 +122,7 @@ class ShownDocuments:
         """Mark the documents that have every word in their id, in the name of their source or in their beginning."""
         found = np.ones(len(self), np.bool_)
         for word in words:
-            wanted = word.lower()
+            wanted = pc.utf8_lower(pa.scalar(word)).as_py()
             among = np.flatnonzero(found)
             texts = self._haystack if len(among) == len(self) else self._haystack.take(pa.array(among))
             here = np.asarray(pc.match_substring(texts, wanted))
