@@ -81,7 +81,7 @@ class Child:
 
 
 class Nursery:
-    """Starts functions of `index_work` and `index_answers` in processes of their own."""
+    """Starts functions of `index_work`, `index_answers` and `review_work` in processes of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
@@ -125,8 +125,9 @@ class Nursery:
 def _serve() -> None:
     """Answer requests until there are no more."""
     from tests.reliability.index import index_answers, index_work
+    from tests.reliability.review import review_work
 
-    works = {**vars(index_work), **vars(index_answers)}
+    works = {**vars(index_work), **vars(index_answers), **vars(review_work)}
     index_work.warm_up()
     for line in sys.stdin.buffer:
         request = json.loads(line)

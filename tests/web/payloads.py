@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 # What comes before leaves the place where it stands; what follows tries to run something.
-_WAYS_OUT = ("", '">', "'>", "</script>", "</style></textarea></title>", "-->", "]]>", "`>", "\u2028", "\\\");//")
+_WAYS_OUT = ("", '">', "'>", "</script>", "</style></textarea></title>", "-->", "]]>", "`>", "\u2028", '\\");//')
 _WAYS_IN = (
     "<script>window.hacked=N</script>",
     "<img src=x onerror=window.hacked=N>",

@@ -47,8 +47,8 @@ def test_each_part_has_a_name(browser: Browser, review: Review) -> None:
     browser.size(1200, 900)
     browser.visit(review.url("/clusters"))
     unnamed = browser.run(
-        "return [...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea, [role=region], [role=group]')]"
-        ".filter((one) => !(one.innerText?.trim() || one.getAttribute('aria-label') || one.labels?.length || one.title))"
+        "return [...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea, [role=region]')]"
+        ".filter((one) => !(one.innerText?.trim() || one.ariaLabel || one.labels?.length || one.title))"
         ".map((one) => one.outerHTML)"
     )
     assert unnamed == []

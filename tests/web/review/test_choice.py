@@ -24,7 +24,9 @@ class Obvious:
     """A list as plain Python values."""
 
     def __init__(self, draw: Any) -> None:
-        self.documents = draw(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), min_size=2, max_size=12))
+        self.documents = draw(
+            st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), min_size=2, max_size=12)
+        )
         count = len(self.documents)
         place = st.integers(0, count - 1)
         score = st.sampled_from((0.5, 0.75, 0.7999, 0.8, 0.81, 0.9, 1.0))
@@ -41,7 +43,9 @@ class Obvious:
             score, score, (), (), np.arange(len(pairs)), np.array([one[4] for one in pairs]),
         )  # fmt: skip
         items.state = np.array([one[3] for one in pairs], np.uint8)
-        return ListView(items, documents([id for id, _ in self.documents], [text for _, text in self.documents]), 0.8, set())
+        return ListView(
+            items, documents([id for id, _ in self.documents], [text for _, text in self.documents]), 0.8, set()
+        )
 
     def chosen(self, choice: ListChoice) -> list[int]:
         found = [number for number, item in enumerate(self.items) if self._fits(item, choice)]
@@ -58,17 +62,23 @@ class Obvious:
     def _fits(self, item: list[Any], choice: ListChoice) -> bool:
         states = [one[3] for one in item]
         scores = [
-            (choice.low is None or one[2] >= choice.low) and (choice.high is None or int(one[2] * 1e4 + 1e-9) / 1e4 <= choice.high)
+            (choice.low is None or one[2] >= choice.low)
+            and (choice.high is None or int(one[2] * 1e4 + 1e-9) / 1e4 <= choice.high)
             and (not choice.near or abs(one[2] - 0.8) <= 0.05)
             for one in item
-        ]  # fmt: skip
-        texts = [f"{id}\n{text}".lower() for one in item for id, text in (self.documents[one[0]], self.documents[one[1]])]
+        ]
+        texts = [
+            f"{id}\n{text}".lower() for one in item for id, text in (self.documents[one[0]], self.documents[one[1]])
+        ]
         return (
             (choice.small is None or len(item) + 1 >= choice.small)
             and (choice.large is None or len(item) + 1 <= choice.large)
             and any(scores)
             and (not choice.q or any(all(word in text for word in choice.q.lower().split()) for text in texts))
-            and (choice.state == "" or (UNDECIDED not in states if choice.state == "done" else STATE_OF[choice.state] in states))
+            and (
+                choice.state == ""
+                or (UNDECIDED not in states if choice.state == "done" else STATE_OF[choice.state] in states)
+            )
         )
 
 

@@ -64,9 +64,7 @@ class Judging:
                 others = [one for one in self._ledger.members(items, place.item) if one.digest != chosen.digest]
                 self._store.take_out(chosen, others, note=verdict.note, **given)
             case _:
-                raise OptionError(
-                    f"verdict is {verdict.kind[:40]!r}; allowed: {either((*ON_PAIRS, *ON_DOCUMENTS))}"
-                )
+                raise OptionError(f"verdict is {verdict.kind[:40]!r}; allowed: {either((*ON_PAIRS, *ON_DOCUMENTS))}")
 
     def next_place(self, place: Place, verdict: Verdict) -> Place:
         """Return the next undecided pair after a verdict on a pair; the same place after any other verdict."""

@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import numpy.typing as npt
-from twinset.verdicts.sample import Sample, samples_of
 
 from twinset.schema import Hashes
 from twinset.verdicts import Conflict, Content, Event, RowVerdicts, State, Subject, VerdictStore, subject_of
+from twinset.verdicts.sample import Sample, samples_of
 from twinset.web.review.data import ReviewData
 from twinset.web.review.items import FIXED, ReviewItems
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from twinset.verdicts.precision import PrecisionAt, estimate_precision
-from twinset.verdicts.sample import Population, draw_sample
 
 from twinset.errors import OptionError
 from twinset.verdicts.basis import basis_of
+from twinset.verdicts.precision import PrecisionAt, estimate_precision
+from twinset.verdicts.sample import Population, draw_sample
 from twinset.web.answers import Refused
 from twinset.web.review.data import ReviewData
 from twinset.web.review.forms import whole
