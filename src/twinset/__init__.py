@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         StateError,
         TwinsetError,
         UnknownIdError,
+        VerdictChangedError,
     )
     from twinset.index.in_memory import VectorIndex
     from twinset.index.index import Index
@@ -89,6 +90,7 @@ __all__ = [
     "TwinsetError",
     "UnknownIdError",
     "VectorIndex",
+    "VerdictChangedError",
     "__version__",
     "collapse",
     "compare",

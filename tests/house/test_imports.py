@@ -16,6 +16,7 @@ LEVELS: tuple[set[str], ...] = (
     GROUND,
     {"plan"},
     set(NOUNS),
+    {"verdicts"},
     {"engines"},
     {"index"},
     {"results"},

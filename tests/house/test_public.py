@@ -36,6 +36,7 @@ ERRORS = {
     "StateError",
     "TwinsetError",
     "UnknownIdError",
+    "VerdictChangedError",
 }
 EXACTLY = {
     "Client",

@@ -23,7 +23,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = -signal.SIGKILL
-WORKS = ("tests.reliability.index.index_work", "tests.reliability.index.index_answers")
+WORKS = (
+    "tests.reliability.index.index_work",
+    "tests.reliability.index.index_answers",
+    "tests.reliability.review.review_work",
+)
 _DEATH_SIGNAL = 1  # Linux, prctl(2): a child ends with the nursery
 
 

@@ -3,7 +3,6 @@
 Modules that only some methods need are imported by these methods, so that a run does not wait for them.
 """
 
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -21,10 +20,11 @@ from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
+from twinset.jobs.open_recorded import open_recorded, read_index_texts
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
-from twinset.options.place import Place, result_folder
+from twinset.options.place import Place, result_folder, verdicts_beside
 from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.shared import Explanation as Explanation
     from twinset.pairs.explain.words import Stretch as Stretch
     from twinset.results.explain import Account as Account
+    from twinset.verdicts.sample import Sample
 
 _LAZY = {
     "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
@@ -111,7 +112,7 @@ class DedupResult:
             given = output.sources or (*sources, *options.against)
             result._recorded = StoredResult.from_tables(output.summary, stored, given)
             result._recorded.held = output.held
-            result._recorded.earlier_texts = _read_index_texts
+            result._recorded.earlier_texts = read_index_texts
         return result
 
     def _table(self, name: str) -> pa.Table:
@@ -128,7 +129,7 @@ class DedupResult:
             if self.path is None:
                 raise StateError("this result has no records on this machine, which explain, report and recut need")
             self._recorded = StoredResult(self.path)
-            self._recorded.earlier_texts = _read_index_texts
+            self._recorded.earlier_texts = read_index_texts
         return self._recorded
 
     def recut(
@@ -152,7 +153,7 @@ class DedupResult:
         progress
             As for `dedup`.
         **options
-            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
+            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `verdicts`, `source`, …
 
         Returns
         -------
@@ -186,6 +187,47 @@ class DedupResult:
         return result
 
     rethreshold = recut
+
+    def sample(self, **options: Any) -> "Sample":
+        """Draw a random sample of the pairs to label, stratified by similarity, and store it with the verdicts.
+
+        The pairs are those of distinct contents, down to the floor of the result. The same pairs are drawn from the
+        same contents and seed in any order, and a sample that was drawn before is returned as it is stored.
+
+        Parameters
+        ----------
+        **options
+            The options of `twinset verdicts sample`, as keyword arguments: `pairs`, `strata`, `seed`, `verdicts`,
+            `name`. A result in memory needs `verdicts`, the file to store the sample in.
+
+        Returns
+        -------
+        Sample
+            With `.pairs`, in the order in which they are to be labelled, and `.strata`.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup([rose, rose + " hall", rose + " wall"], shingle="word:3")
+        >>> drawn = done.sample(pairs=2, verdicts="roses.verdicts")
+        >>> [(one.left.id, one.right.id) for one in drawn.pairs], drawn.population
+        ([('1', '2'), ('0', '1')], 3)
+        """
+        from twinset.options.verdicts import SampleVerdictsOptions, user_name
+        from twinset.results.pairs_to_sample import PairsToSample
+        from twinset.verdicts.sample import draw_sample
+        from twinset.verdicts.store import VerdictStore
+
+        checked = SampleVerdictsOptions.of(**options)
+        recorded = self.recorded
+        if checked.verdicts is None and not recorded.folder.name:
+            raise OptionError("this result has no folder, so no file is beside it; name one with verdicts=FILE")
+        drawn = PairsToSample(recorded)
+        with VerdictStore(checked.verdicts or verdicts_beside(recorded.folder), basis=recorded.basis) as store:
+            chosen = {"pairs": checked.pairs, "strata": checked.strata, "seed": checked.seed}
+            who = checked.name or user_name()
+            return draw_sample(store, drawn.population, drawn.names, who=who, **chosen)
 
     def explain(self, id: str | int, other: str | int | None = None, *, source: Sequence[object] = ()) -> "Account":
         """Explain why a document was removed or kept, with its cluster and the differences.
@@ -316,19 +358,6 @@ def _id_of(name: str, id: object) -> str:
     raise OptionError(f"{name} is {shown_value(id)}, of type {type(id).__name__}; allowed: a string or a whole number")
 
 
-def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
-    """Read the texts of documents of the run's index, as they are now."""
-    from twinset.index.index import Index  # loads a database: only where needed
-
-    target, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
-    if "://" not in target and folder and os.path.exists(os.path.join(folder, target)):
-        target = os.path.join(folder, target)
-    with Index.open(target, read_only=True) as index:
-        stored_ids = [id for id in ids if id in index] if index.settings.options.store == "text" else []
-        texts = dict(zip(stored_ids, index.texts(stored_ids), strict=True)) if stored_ids else {}
-    return [texts.get(id) for id in ids]
-
-
 def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | PassagesResult":
     """Open the result of an earlier `dedup`, `recut` or `find_passages`.
 
@@ -351,12 +380,14 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    if "passages" in read_summary(result_folder(folder)):
+    summary = read_summary(result_folder(folder))
+    if "passages" in summary:
         from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
 
         return PassagesResult.open(folder, source)
-    recorded = StoredResult(folder, source)
-    recorded.earlier_texts = _read_index_texts
+    if "removed" not in summary:
+        raise OptionError(f"{folder} is a result of pairs, without clusters; name one of dedup, or review it")
+    recorded = open_recorded(folder, source)
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result

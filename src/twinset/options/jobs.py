@@ -137,6 +137,13 @@ class DedupOptions(
     keep: str = option("first", *KEEP, common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
     cluster: str = option("leader", *CLUSTER)
+    verdicts: str | None = option(
+        None,
+        "Obey the verdicts in this file: pairs judged different are never a reason for a removal, pairs judged "
+        "duplicate always are, and documents judged principal are kept first.",
+        checks.verdicts_file,
+        "FILE",
+    )
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
@@ -164,6 +171,11 @@ class DedupOptions(
                     f"--{name} cannot be used with --index: new documents are compared with the index and with each "
                     "other; leave one of them out"
                 )
+        if self.verdicts is not None and self.index is not None:
+            raise OptionError(
+                "--verdicts cannot be used with --index: verdicts are tied to contents, and an index does not store "
+                "the digests of its contents; leave one of them out"
+            )
         if self.floor is not None:
             self._check_floor(self.floor)
         self._check_contained()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from twinset.errors import OptionError
 from twinset.options import checks
@@ -18,6 +19,13 @@ _SOURCE = (
     checks.items(str),
     "PATH",
 )
+
+
+def _verdicts(value: Any) -> str | None:
+    """Convert to a path; True, or a flag without a value, stands for the file beside the result."""
+    if value is None or value is False:
+        return None
+    return "" if value is True else os.fsdecode(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +83,14 @@ class RecutOptions(RunOptions):
     keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT", common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="as in OUT")
     cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
+    verdicts: str | None = option(
+        None,
+        "Obey the verdicts in this file, as for dedup; without FILE those in OUT.verdicts, where review puts them.",
+        checks.Check(_verdicts, "the path of a file of verdicts, or True for OUT.verdicts", in_help=False),
+        "[FILE]",
+        bare="",
+        common=True,
+    )
     source: tuple[object, ...] = option(
         (),
         "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",

@@ -1,0 +1,134 @@
+"""The documents that a review can show: their ids, sources, sizes and contents, and a search over their beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twinset.engines.progress import Progress
+from twinset.errors import SourceError, StateError
+from twinset.report.numbers import Whole
+from twinset.results.stored import StoredResult
+from twinset.verdicts.events import DIGEST_BYTES
+from twinset.web.review.texts import TextFile, beginning_of, read_items
+
+Flags = npt.NDArray[np.bool_]
+
+_UNKNOWN = 0xFFFFFFFF
+"""The part and the content of a document of an index."""
+
+
+@dataclass
+class ShownDocuments:
+    """Documents by place: those that some list has, in the order of their numbers.
+
+    Attributes
+    ----------
+    numbers
+        Their numbers in the run; those of an index come last.
+    ids
+        Their ids.
+    part
+        The row of each in sources.parquet.
+    content
+        The number of the first document with the same content.
+    digests
+        The digest of the content of each: uint8 (n, 16); zeros for those of an index, which cannot be judged.
+    length, shingles
+        Characters (or elements), and shingles with repeats; 0 for those of an index.
+    sources
+        The names of the parts.
+    texts
+        Their texts; empty if they cannot be read, for the reason in `without_texts`.
+    """
+
+    numbers: Whole
+    ids: pa.Array
+    part: npt.NDArray[np.uint32]
+    content: npt.NDArray[np.uint32]
+    digests: npt.NDArray[np.uint8]
+    length: npt.NDArray[np.uint64]
+    shingles: npt.NDArray[np.uint32]
+    sources: list[str]
+    texts: TextFile
+    without_texts: str = ""
+    _haystack: pa.Array = field(default_factory=lambda: pa.array([], pa.large_string()))
+
+    @classmethod
+    def of(cls, recorded: StoredResult, numbers: Whole, scratch: str | None) -> ShownDocuments:
+        """Take the documents of some numbers, which ascend; texts are read by `read_texts`."""
+        own = int(np.searchsorted(numbers, len(recorded.ids)))
+        ids = recorded.ids.take(pa.array(numbers[:own]))
+        if own < len(numbers):
+            earlier = recorded.earlier_ids.take(pa.array(numbers[own:] - len(recorded.ids)))
+            ids = pa.concat_arrays([ids, earlier.combine_chunks() if isinstance(earlier, pa.ChunkedArray) else earlier])
+        table = recorded.documents.take(pa.array(numbers[:own])) if own else recorded.documents.slice(0, 0)
+        beyond = len(numbers) - own
+
+        def column(name: str, missing: int) -> npt.NDArray[np.generic]:
+            values = np.asarray(table[name])
+            return np.concatenate([values, np.full(beyond, missing, values.dtype)])
+
+        content = column("content", 0)
+        content[own:] = numbers[own:]
+        digests = np.zeros((len(numbers), DIGEST_BYTES), np.uint8)
+        stored = table["digest"].combine_chunks()
+        digests[:own] = np.frombuffer(b"".join(stored.to_pylist()), np.uint8).reshape(own, DIGEST_BYTES)
+        return cls(
+            numbers, ids, column("part", _UNKNOWN), content, digests, column("length", 0), column("shingles", 0),
+            [str(name) for name in recorded.table("sources")["path"].to_pylist()], TextFile(len(numbers), scratch),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def read_texts(self, recorded: StoredResult, progress: Progress) -> None:
+        """Read all texts and make the search; if that fails, the documents are shown without."""
+        progress.stage("reading texts", len(self), "documents")
+        beginnings = [""] * len(self)
+        searched = recorded.options.item_kind not in ("codes", "vectors")
+        try:
+            if recorded.options.item_kind != "images":
+                for places, texts in read_items(recorded, self.numbers, progress.advance):
+                    self.texts.add(places, texts)
+                    if searched:
+                        for place, text in zip(places.tolist(), texts, strict=True):
+                            beginnings[place] = beginning_of(text or b"")
+        except (SourceError, StateError) as error:
+            self.without_texts = str(error)
+        self.index(beginnings)
+
+    def index(self, beginnings: Sequence[str]) -> None:
+        """Make the search from the beginnings of all texts."""
+        names = pc.utf8_lower(self.ids)
+        texts = pc.utf8_lower(pa.array(beginnings, pa.large_string()))
+        self._haystack = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+
+    def id(self, place: int) -> str:
+        """The id of a document."""
+        return str(self.ids[place].as_py())
+
+    def source(self, place: int) -> str:
+        """The name of the source of a document; empty for one of an index."""
+        part = int(self.part[place])
+        return "" if part == _UNKNOWN else self.sources[part]
+
+    def search(self, words: Sequence[str]) -> Flags:
+        """Mark the documents that have every word in their id, in the name of their source or in their beginning."""
+        found = np.ones(len(self), np.bool_)
+        for word in words:
+            wanted = pc.utf8_lower(pa.scalar(word)).as_py()
+            among = np.flatnonzero(found)
+            texts = self._haystack if len(among) == len(self) else self._haystack.take(pa.array(among))
+            here = np.asarray(pc.match_substring(texts, wanted))
+            parts = np.array([wanted in name.lower() for name in self.sources], np.bool_)
+            if parts.any():
+                of_run = self.part[among] != _UNKNOWN
+                here = here | (of_run & parts[np.where(of_run, self.part[among], 0)])
+            found[among] = here
+        return found
