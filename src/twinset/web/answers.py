@@ -80,8 +80,9 @@ def wants_page(scope: Scope) -> bool:
 def new_app(title: str, description: str) -> FastAPI:
     """Make an application without the framework's own pages, which load scripts from elsewhere, and with our errors."""
     app = FastAPI(
-        title=title, version=__version__, description=description, docs_url=None, redoc_url=None, openapi_url=None
-    )
+        title=title, version=__version__, description=description, docs_url=None, redoc_url=None, openapi_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )  # fmt: skip
 
     async def refused(request: Request, error: Exception) -> Response:
         await request.scope["state"]["body"].discard()
@@ -99,6 +100,8 @@ def _as_refused(error: Exception, request_id: str) -> Refused:
     if isinstance(error, TwinsetError):
         return Refused.of(error)
     if isinstance(error, HTTPException):
+        if isinstance(error.__cause__, Refused):  # while the framework read the body
+            return error.__cause__
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
         refused = Refused(error.status_code, code, str(error.detail))
         refused.headers |= dict(error.headers or {})

@@ -139,7 +139,7 @@ def test_a_stream_of_several_portions(serve: Serve, file: str) -> None:
     server = serve(file)
     text = "y" * 1_000
     many = [{"id": str(number), "text": f"{text} {number}"} for number in range(13_000)]
-    assert 5 * reading.PORTION_BYTES < 13_000 * 1_000
+    assert 3 * reading.PORTION_BYTES < 13_000 * 1_000
     many[11_000] = {"id": "11000", "text": 7}
     reply = server.ask("POST", PATH, lines(*many), Content_Type=LINES, Idempotency_Key="s")
     error = reply.json()["error"]
