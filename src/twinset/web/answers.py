@@ -19,7 +19,15 @@ from twinset.errors import (
     TwinsetError,
     UnknownIdError,
 )
-from twinset.web.framework import FastAPI, HTTPException, Request, RequestValidationError, Response, Scope
+from twinset.web.framework import (
+    ClientDisconnect,
+    FastAPI,
+    HTTPException,
+    Request,
+    RequestValidationError,
+    Response,
+    Scope,
+)
 
 _STATUS: tuple[tuple[type[TwinsetError], int], ...] = (
     (UnknownIdError, 404),
@@ -88,7 +96,7 @@ def new_app(title: str, description: str) -> FastAPI:
         await request.scope["state"]["body"].discard()
         return refusal(request.scope, _as_refused(error, request.scope["state"]["request_id"]))
 
-    for kind in (Refused, TwinsetError, HTTPException, RequestValidationError, Exception):
+    for kind in (Refused, TwinsetError, HTTPException, RequestValidationError, ClientDisconnect, Exception):
         app.add_exception_handler(kind, refused)
     return app
 
@@ -99,6 +107,8 @@ def _as_refused(error: Exception, request_id: str) -> Refused:
         return error
     if isinstance(error, TwinsetError):
         return Refused.of(error)
+    if isinstance(error, ClientDisconnect):
+        return Refused(400, "disconnected", "the client has gone before it had sent its request")
     if isinstance(error, HTTPException):
         if isinstance(error.__cause__, Refused):  # while the framework read the body
             return error.__cause__
