@@ -144,7 +144,7 @@ let waiting = 0;
 document.addEventListener("input", (event) => {
   if (event.target.form?.id !== "filter") return;
   clearTimeout(waiting);
-  waiting = setTimeout(filtered, event.target.tagName === "SELECT" || event.target.type === "checkbox" ? 0 : 150);
+  waiting = setTimeout(filtered, event.target.tagName === "SELECT" || event.target.type === "checkbox" ? 0 : 60);
 });
 addEventListener("popstate", () => { if (browse) location.reload(); });
 
