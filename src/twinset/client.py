@@ -206,7 +206,12 @@ class Client:
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, float, bytes]:
         connection = self._connection()
-        connection.request(method, self._path + path, body, {**self._headers, **headers})
+        try:
+            connection.request(method, self._path + path, body, {**self._headers, **headers})
+        except (BrokenPipeError, ConnectionResetError):
+            if not body:
+                raise
+            # A server that refuses a body may answer before it has read all of it.
         answer = connection.getresponse()
         content = answer.read()
         after = answer.headers.get("Retry-After", "")

@@ -84,6 +84,7 @@ def new_app(title: str, description: str) -> FastAPI:
     )
 
     async def refused(request: Request, error: Exception) -> Response:
+        await request.scope["state"]["body"].discard()
         return refusal(request.scope, _as_refused(error, request.scope["state"]["request_id"]))
 
     for kind in (Refused, TwinsetError, HTTPException, RequestValidationError, Exception):

@@ -6,11 +6,13 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from twinset.web.answers import Refused
 from twinset.web.framework import Message, Receive
+
+_DISCARD_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -69,33 +71,41 @@ class Usage:
 
 
 class BoundedBody:
-    """Receives a body: counts its bytes, and refuses one that is too large or too slow."""
+    """Receives a body: counts its bytes, and refuses one that is too large or too slow.
 
-    def __init__(self, receive: Receive, usage: Usage, most: int | None) -> None:
-        self._receive, self._usage, self._most = receive, usage, most
+    `is_sent` says that the request may have a body, and `waits` that the client waits for permission to send it.
+    """
+
+    def __init__(self, receive: Receive, usage: Usage, *, is_sent: bool = True, waits: bool = False) -> None:
+        self._source, self._usage, self._waits = receive, usage, waits
         self._until = time.monotonic() + usage.limits.seconds
         self._size = self._held = 0
-        self.is_complete = False
+        self._is_late = False
+        self.most: int | None = 0
+        """Maximum bytes; None for a stream of lines."""
+        self.is_complete = not is_sent
 
     async def __call__(self) -> Message:
         """Receive the next part."""
         if self.is_complete:
-            return await self._receive()  # only the end of the connection can follow
+            return await self._source()  # only the end of the connection can follow
         limits = self._usage.limits
-        left = limits.idle if self._most is None else min(limits.idle, self._until - time.monotonic())
+        left = limits.idle if self.most is None else min(limits.idle, self._until - time.monotonic())
+        self._waits = False
         try:
             async with asyncio.timeout(max(0.0, left)):
-                message = await self._receive()
+                message = await self._source()
         except TimeoutError:
+            self._is_late = True
             raise Refused(408, "slow_body", "the body arrives too slowly", close=True) from None
         if message["type"] != "http.request":
             return message
         size = len(message.get("body", b""))
         self._size += size
         self.is_complete = not message.get("more_body", False)
-        if self._most is not None:
-            if self._size > self._most:
-                raise too_large(self._most)
+        if self.most is not None:
+            if self._size > self.most:
+                raise too_large(self.most)
             self.hold(size)
         return message
 
@@ -106,6 +116,16 @@ class BoundedBody:
             raise Refused(503, "overloaded", message, close=True, after=1)
         self._usage.bytes += size
         self._held += size
+
+    async def discard(self) -> None:
+        """Read what a client still sends, for a moment: one whose connection ends meanwhile may miss the answer."""
+        if self.is_complete or self._is_late or self._waits:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DISCARD_SECONDS):
+                while (await self._source()).get("more_body"):
+                    pass
+            self.is_complete = True
 
     def release(self, size: int | None = None) -> None:
         """Return bytes that are held, or all of them."""

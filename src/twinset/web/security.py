@@ -73,11 +73,14 @@ class Guard:
         given = headers.get(b"x-request-id", b"")
         state["request_id"] = given.decode() if _ID.fullmatch(given) else secrets.token_hex(8)
         state["nonce"] = secrets.token_urlsafe(16)
-        answer = _Answer(scope, send, self.usage)
+        has_body = _length(headers) > 0 or b"transfer-encoding" in headers
+        body = state["body"] = BoundedBody(receive, self.usage, is_sent=has_body, waits=b"expect" in headers)
+        answer = _Answer(scope, send, self.usage, body)
         began, problem = time.perf_counter(), ""
         try:
-            await self._let_in(scope, headers, receive, answer)
+            await self._let_in(scope, headers, body, answer)
         except Refused as refused:
+            await body.discard()
             await answer.refuse(refused)
             problem = refused.code
         except ClientDisconnect:
@@ -94,7 +97,9 @@ class Guard:
         finally:
             self.log.request(scope, answer.status, time.perf_counter() - began, answer.size, problem)
 
-    async def _let_in(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer) -> None:
+    async def _let_in(self, scope: Scope, headers: dict[bytes, bytes], body: BoundedBody, answer: _Answer) -> None:
+        if sum(name == b"host" for name, _ in scope["headers"]) != 1:
+            raise Refused(400, "host", "a request must name one host", close=True)
         need = self._access.needs(scope["method"], scope["path"])
         token, by_cookie = self._token(scope, headers)
         self._origins.check(scope, headers, by_cookie=by_cookie)
@@ -109,12 +114,9 @@ class Guard:
         scope["state"]["user"] = "" if token is None else token.name
         streams = self._access.streams(scope["method"], scope["path"], headers.get(b"content-type", b""))
         limits = self.usage.limits
-        most = None if streams else limits.body
-        if most is not None and _length(headers) > most:
-            raise too_large(most)
-        body = BoundedBody(receive, self.usage, most)
-        scope["state"]["body"] = body
-        answer.body = body if scope["method"] not in _BODILESS or _length(headers) else None
+        body.most = None if streams else limits.body
+        if body.most is not None and _length(headers) > body.most:
+            raise too_large(body.most)
         with ExitStack() as stack:
             if need != OPEN:
                 stack.enter_context(self.usage.request("" if token is None else token.secret))
@@ -150,7 +152,7 @@ class Guard:
             raise Refused(401, "no_token", "the token of the URL is not valid")
         rest = urlencode([(name, value) for name, value in fields if name != "token"])
         # Relative, and never `//…`, which would lead to another site.
-        where = "/" + scope["raw_path"].decode("latin-1").lstrip("/") + (f"?{rest}" if rest else "")
+        where = "/" + scope["raw_path"].decode("latin-1").lstrip("/\\") + (f"?{rest}" if rest else "")
         cookie = f"{self._access.cookie_at(scope)}={token.cookie}; HttpOnly; SameSite=Strict; Path=/"
         cookie += "; Secure" if self._origins.is_encrypted else ""
         await answer.redirect(where, cookie)
@@ -160,10 +162,9 @@ class Guard:
 class _Answer:
     """Sends an answer: adds the headers that every answer has, and remembers its status."""
 
-    def __init__(self, scope: Scope, send: Send, usage: Usage) -> None:
-        self._scope, self._send, self._usage = scope, send, usage
+    def __init__(self, scope: Scope, send: Send, usage: Usage, body: BoundedBody) -> None:
+        self._scope, self._send, self._usage, self._body = scope, send, usage, body
         self.status = self.size = 0
-        self.body: BoundedBody | None = None
 
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
@@ -177,8 +178,7 @@ class _Answer:
                 for name, value in safe_headers(state["nonce"], state["request_id"])
                 if name not in names
             ]
-            unread = self.body is not None and not self.body.is_complete
-            if (unread or self._usage.stopping) and b"connection" not in names:
+            if (not self._body.is_complete or self._usage.stopping) and b"connection" not in names:
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
         else:
