@@ -56,7 +56,8 @@ def measure(setting: Setting) -> dict[str, Any]:
     if why := missing():
         raise BenchmarkError(why)
     clusters = QUICK if setting.quick else CLUSTERS
-    source = written_once(setting.work / f"families-{clusters}x{EACH}.jsonl", lambda path: write_families(path, clusters))
+    name = f"families-{clusters}x{EACH}.jsonl"
+    source = written_once(setting.work / name, lambda path: write_families(path, clusters))
     out = setting.fresh("review")
     made = time_command([twinset(), "dedup", str(source), "-o", str(out), "--quiet", "--audit", "0"])
     say(f"  dedup {made.best:.1f} s")
@@ -98,10 +99,8 @@ def _watch(browser: Any, start: str, root: str) -> dict[str, Any]:
         milliseconds, _ = browser.run(_FILTER, word)
         filtered.append(milliseconds / 1e3)
     browser.visit(f"{root}clusters?order=least")
-    for _ in range(2 * TURNS):
-        further.append(browser.run(_NEXT, "j") / 1e3)
-    for _ in range(TURNS):
-        judged.append(browser.run(_NEXT, "d") / 1e3)
+    further += [browser.run(_NEXT, "j") / 1e3 for _ in range(2 * TURNS)]
+    judged += [browser.run(_NEXT, "d") / 1e3 for _ in range(TURNS)]
     return {
         name: {"median": statistics.median(some), "most": max(some), "all": some}
         for name, some in (("open", opened), ("filter", filtered), ("next", further), ("judge", judged))
@@ -160,8 +159,8 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 def table(result: dict[str, Any]) -> str:
     lines = [
         f"A result of {result['documents']:,} documents ({result['text_bytes'] / 1e6:.0f} MB of text),"
-        f" {result['clusters']:,} clusters and {result['pairs']:,} pairs, in Chromium, from the key or the address to the"
-        " picture. A filter waits 60 ms for the next letter, which is counted.",
+        f" {result['clusters']:,} clusters and {result['pairs']:,} pairs, in Chromium, from the key or the address to"
+        " the picture. A filter waits 60 ms for the next letter, which is counted.",
         "",
         "| | median, ms | longest, ms |",
         "|---|---:|---:|",

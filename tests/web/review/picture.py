@@ -20,8 +20,8 @@ LIBRARY = (
     "still breaks the waves today. In the winter the men mended nets, and the wall stood alone against the sea."
 )
 ESSAYS = {
-    "anna": "My town lives from the sea. Stone came from the quarries in the north, carried on flat barges in the summer "
-    "months, and for nine years three hundred men worked on the long wall. I walk there every Sunday. In the winter "
+    "anna": "My town lives from the sea. Stone came from the quarries in the north, carried on flat barges in the "
+    "summer months, and for nine years three hundred men worked on the long wall. I walk there every Sunday. In the winter "
     "the men mended nets, and the wall stood alone against the sea.",
     "library": LIBRARY,
 }
@@ -65,7 +65,8 @@ def main() -> None:
         with Review(folder / "articles", who="Ann", verdicts=str(folder / "conflicting")) as review:
             rows = twinset.open_result(folder / "articles").pairs.to_pylist()
             chain = triangle(rows)
-            for pair, verdict, who in zip(chain, ("duplicate", "duplicate", "different"), ("Ann", "Ben", "Ann"), strict=True):
+            said = ("duplicate", "Ann"), ("duplicate", "Ben"), ("different", "Ann")
+            for pair, (verdict, who) in zip(chain, said, strict=True):
                 judge(review, "pairs", pair, pair, verdict, who)
             take(browser, review, "/conflicts", "review-conflict", 460)
         with Review(folder / "articles", who="Ann", verdicts=str(folder / "labelled")) as review:
