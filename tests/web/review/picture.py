@@ -20,9 +20,9 @@ LIBRARY = (
     "still breaks the waves today. In the winter the men mended nets, and the wall stood alone against the sea."
 )
 ESSAYS = {
-    "anna": "My town lives from the sea. Stone came from the quarries in the north, carried on flat barges in the "
-    "summer months, and for nine years three hundred men worked on the long wall. I walk there every Sunday. In the winter "
-    "the men mended nets, and the wall stood alone against the sea.",
+    "anna": "My town lives from the sea. Stone came from the quarries in the north, carried on flat barges in "
+    "the summer months, and for nine years three hundred men worked on the long wall. I walk there every Sunday. "
+    "In the winter the men mended nets, and the wall stood alone against the sea.",
     "library": LIBRARY,
 }
 

@@ -57,7 +57,8 @@ class ShownDocuments:
     sources: list[str]
     texts: TextFile
     without_texts: str = ""
-    _haystack: pa.Array = field(default_factory=lambda: pa.array([], pa.large_string()))
+    _haystack: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.large_string()))
+    _pieces: list[tuple[Whole, pa.Array]] = field(default_factory=list)
 
     @classmethod
     def of(cls, recorded: StoredResult, numbers: Whole, scratch: str | None) -> ShownDocuments:
@@ -90,24 +91,37 @@ class ShownDocuments:
     def read_texts(self, recorded: StoredResult, progress: Progress) -> None:
         """Read all texts and make the search; if that fails, the documents are shown without."""
         progress.stage("reading texts", len(self), "documents")
-        beginnings = [""] * len(self)
-        searched = recorded.options.item_kind not in ("codes", "vectors")
+        kind = recorded.options.item_kind
         try:
-            if recorded.options.item_kind != "images":
+            if kind != "images":
                 for places, texts in read_items(recorded, self.numbers, progress.advance):
                     self.texts.add(places, texts)
-                    if searched:
-                        for place, text in zip(places.tolist(), texts, strict=True):
-                            beginnings[place] = beginning_of(text or b"")
+                    if kind not in ("codes", "vectors"):
+                        self._index(places, [beginning_of(text or b"") for text in texts])
         except (SourceError, StateError) as error:
             self.without_texts = str(error)
-        self.index(beginnings)
+        self.finish()
 
-    def index(self, beginnings: Sequence[str]) -> None:
-        """Make the search from the beginnings of all texts."""
-        names = pc.utf8_lower(self.ids)
+    def _index(self, places: Whole, beginnings: Sequence[str]) -> None:
+        """Add some documents to the search."""
         texts = pc.utf8_lower(pa.array(beginnings, pa.large_string()))
-        self._haystack = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+        names = pc.utf8_lower(self.ids.take(pa.array(places)))
+        joined = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+        self._pieces.append((places, joined))
+
+    def finish(self) -> None:
+        """Make the search; documents without a text are found by their ids."""
+        indexed = np.zeros(len(self), np.bool_)
+        for places, _ in self._pieces:
+            indexed[places] = True
+        rest = np.flatnonzero(~indexed)
+        if len(rest):
+            self._index(rest, [""] * len(rest))
+        order = np.concatenate([places for places, _ in self._pieces]) if self._pieces else np.zeros(0, np.int64)
+        self._haystack = pa.chunked_array([piece for _, piece in self._pieces], pa.large_string())
+        self._pieces = []
+        if (order[1:] < order[:-1]).any():
+            self._haystack = self._haystack.take(pa.array(np.argsort(order)))
 
     def id(self, place: int) -> str:
         """The id of a document."""
