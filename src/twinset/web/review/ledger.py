@@ -123,4 +123,7 @@ class Ledger:
         """The distinct contents of an item: in a cluster that of the kept document first."""
         pairs = items.pairs_of(item)
         places = [int(items.left[pairs[0]]), *items.right[pairs.start : pairs.stop].tolist()]
-        return list({one.digest: one for one in map(self.content, places)}.values())
+        found: dict[bytes, Content] = {}
+        for one in map(self.content, places):
+            found.setdefault(one.digest, one)
+        return list(found.values())
