@@ -14,10 +14,9 @@ from twinset.options.review import ReviewOptions
 @click.argument("folder", metavar="OUT")
 @flags.flags_of(ReviewOptions)
 def command(folder: str, **values: Any) -> None:
-    """Open a page on which clusters and pairs are looked at and decided. OUT is the result of dedup, recut, pairs
-    (a folder) or passages, or the file of rows beside it.
+    """Open a page to look at clusters and pairs, and to decide which are duplicates.
 
-    Verdicts are stored at once in OUT.verdicts, tied to contents: recut and dedup obey them with --verdicts. The page
+    OUT is the result of dedup, recut, pairs (a folder) or passages, or the file of rows beside it. Verdicts are stored at once in OUT.verdicts, tied to contents: recut and dedup obey them with --verdicts. The page
     is offered on this machine only, unless --host says otherwise, and needs the token that is in the printed URL.
     Ctrl-C ends the server.
     """

@@ -171,7 +171,7 @@ class ReviewViews:
             "names": self.data.names(items),
             "position": f"{at + 1:,} of {len(chosen):,}" if inside else "no longer in this list",
             "list_page": at // ROWS + 1,
-            "back": f"/{items.name}?{place.choice.query(page=at // ROWS + 1)}",
+            "back": f"/{items.name}?{place.choice.query(page=at // ROWS + 1)}".rstrip("?"),
             "before": None if before is None else place.href(before),
             "after": None if after is None else place.href(after),
             "member_before": place.href(pair=place.pair - 1) if place.pair > pairs.start else None,
