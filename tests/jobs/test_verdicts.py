@@ -37,15 +37,21 @@ def contents_of(result: Any) -> dict[str, Content]:
 
 def store(path: Path, result: Any, judged: Judged) -> None:
     contents = contents_of(result)
-    drafts = [Draft("duplicate", *(contents[id] for id in sorted(pair))) for pair in sorted(judged.duplicates, key=sorted)]
-    drafts += [Draft("different", *(contents[id] for id in sorted(pair))) for pair in sorted(judged.different, key=sorted)]
+    drafts = [
+        Draft("duplicate", *(contents[id] for id in sorted(pair))) for pair in sorted(judged.duplicates, key=sorted)
+    ]
+    drafts += [
+        Draft("different", *(contents[id] for id in sorted(pair))) for pair in sorted(judged.different, key=sorted)
+    ]
     drafts += [Draft("principal", contents[id]) for id in sorted(judged.principals)]
     with VerdictStore(path, basis=result.recorded.basis) as verdicts:
         if drafts:
             verdicts.judge_all(drafts, who="Ann")
 
 
-def clusters(ids: list[str], near: set[Pair], judged: Judged, method: str, rank: Callable[[str], Any]) -> dict[str, str]:
+def clusters(
+    ids: list[str], near: set[Pair], judged: Judged, method: str, rank: Callable[[str], Any]
+) -> dict[str, str]:
     """The kept document of each, by brute force."""
     edges = (near - judged.different) | judged.duplicates
     order = sorted(ids, key=lambda id: (id not in judged.principals, rank(id)))
@@ -178,7 +184,10 @@ def kinds() -> dict[str, tuple[Any, dict[str, Any]]]:
     vectors = {"a": [1.0, 0.0, 0.1], "b": [1.0, 0.0, 0.12], "c": [1.0, 0.0, 0.15], "d": [-1.0, 3.0, 0.0]}
     return {
         "texts": ([{"id": id, "text": text} for id, text in TEXTS.items()], {"threshold": 0.7}),
-        "characters": ([{"id": id, "text": text} for id, text in TEXTS.items()], {"shingle": "char:5", "threshold": 0.7}),
+        "characters": (
+            [{"id": id, "text": text} for id, text in TEXTS.items()],
+            {"shingle": "char:5", "threshold": 0.7},
+        ),
         "contained": ([{"id": id, "text": text} for id, text in TEXTS.items()], {"contained": 0.8}),
         "records": (
             [{"id": id, "text": text, "city": "Rome"} for id, text in TEXTS.items()],
@@ -244,7 +253,10 @@ def test_groups_do_not_keep_duplicates_apart(tmp_path: Path) -> None:
     plain = twinset.dedup(rows, by="lang", threshold=0.7)
     assert plain.removed["id"].to_pylist() == ["b"]
     store(tmp_path / "v", plain, Judged({frozenset("ac")}, {NEAR}, set()))
-    for result in (plain.recut(verdicts=tmp_path / "v"), twinset.dedup(rows, threshold=0.7, by="lang", verdicts=tmp_path / "v")):
+    for result in (
+        plain.recut(verdicts=tmp_path / "v"),
+        twinset.dedup(rows, threshold=0.7, by="lang", verdicts=tmp_path / "v"),
+    ):
         assert outcome(result) == {"a": "a", "b": "b", "c": "a", "d": "d"}
     # The digests are those of the contents, whatever the groups.
     assert contents_of(plain) == contents_of(twinset.dedup(rows, threshold=0.7))
@@ -266,7 +278,13 @@ def test_copies_share_a_verdict(tmp_path: Path) -> None:
     result = twinset.dedup(rows, threshold=0.7, verdicts=tmp_path / "v")
     assert result.clusters.filter(result.clusters["kept"])["id"].to_pylist() == ["a0", "b0"]
     verdicts = dict(zip(*(result.removed[name].to_pylist() for name in ("id", "verdict")), strict=True))
-    assert verdicts == {"a1": None, "a2": None, "b1": None, "b2": None, **dict.fromkeys(("d0", "d1", "d2"), "duplicate")}
+    assert verdicts == {
+        "a1": None,
+        "a2": None,
+        "b1": None,
+        "b2": None,
+        **dict.fromkeys(("d0", "d1", "d2"), "duplicate"),
+    }
     assert result.removed.equals(plain.recut(verdicts=tmp_path / "v").removed)
 
 
@@ -310,7 +328,9 @@ def rewritten(folder: Path, how: str, rows: list[dict[str, Any]]) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("how", ["again", "other ids", "shuffled", "other shards", "more documents", "another threshold"])
+@pytest.mark.parametrize(
+    "how", ["again", "other ids", "shuffled", "other shards", "more documents", "another threshold"]
+)
 def test_every_verdict_survives(how: str, tmp_path: Path) -> None:
     items = sets(11, 300)
     rows = [{"id": id, "items": some} for id, some in items.items()]
@@ -368,7 +388,9 @@ def test_threads_batches_and_memory_change_nothing(tmp_path: Path) -> None:
         first = tables(twinset.dedup(source, **chosen, threads=1))
         for more in ({"threads": 3, "batch_bytes": 1024}, {"threads": 2, "batch_bytes": 5000, "memory": 300 * 2**20}):
             found = tables(twinset.dedup(source, **chosen, **more))
-            assert all(found[name] == one if name == "verdicts" else found[name].equals(one) for name, one in first.items())
+            assert all(
+                found[name] == one if name == "verdicts" else found[name].equals(one) for name, one in first.items()
+            )
 
 
 def test_a_conflict_is_named_and_each_verdict_obeyed(tmp_path: Path) -> None:

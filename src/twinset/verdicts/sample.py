@@ -103,28 +103,17 @@ def draw_sample(
     pairs, strata, seed
         The number of pairs to draw, of ranges of scores, and the seed.
     """
-    unique = _in_random_order(population, seed)
-    scores = population.score[unique]
-    if not len(unique):
-        raise OptionError("there are no pairs to sample: no two different contents are as similar as the floor")
-    edges = _edges(population, scores, strata)
-    stratum = np.searchsorted(edges, scores, "right") - 1
-    sizes = np.bincount(stratum, minlength=len(edges))
-    edges, sizes = edges[sizes > 0], sizes[sizes > 0]
-    stratum = np.searchsorted(edges, scores, "right") - 1
-    drawn = _allot(sizes, pairs)
-    chosen = np.concatenate([np.flatnonzero(stratum == h)[:count] for h, count in enumerate(drawn.tolist())])
-    chosen = np.sort(chosen)  # back to the random order, in which pairs are labelled
-    rows = unique[chosen]
+    chosen = chosen_rows(population, pairs, strata, seed)
+    rows = chosen.rows
     made = Sample(
         _mark(population, seed, pairs, strata, rows), 0, seed, population.measure, population.check,
-        tuple(Stratum(*one) for one in zip(edges.tolist(), sizes.tolist(), drawn.tolist(), strict=True)),
+        chosen.strata,
         tuple(
             SampledPair(
                 Content(population.left[row].tobytes(), left), Content(population.right[row].tobytes(), right),
-                float(population.score[row]), h, sizes[h] / drawn[h],
+                float(population.score[row]), h, chosen.strata[h].population / chosen.strata[h].drawn,
             )
-            for row, h, (left, right) in zip(rows.tolist(), stratum[chosen].tolist(), name(rows), strict=True)
+            for row, h, (left, right) in zip(rows.tolist(), chosen.stratum.tolist(), name(rows), strict=True)
         ),
     )  # fmt: skip
     known = next((one for one in samples_of(store) if one.mark == made.mark), None)
@@ -132,6 +121,32 @@ def draw_sample(
         return known
     store.add_sample(made.mark, _header(made), _rows(made), who=who, basis=population.basis)
     return next(one for one in samples_of(store) if one.mark == made.mark)
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows of a population in a random order, the stratum of each, and the strata, ascending."""
+
+    rows: npt.NDArray[np.int64]
+    stratum: npt.NDArray[np.int64]
+    strata: tuple[Stratum, ...]
+
+
+def chosen_rows(population: Population, pairs: int, strata: int, seed: int) -> ChosenRows:
+    """Choose the rows of a sample at random, some of each stratum."""
+    order = _in_random_order(population, seed)
+    scores = population.score[order]
+    if not len(order):
+        raise OptionError("there are no pairs to sample: no two different contents are as similar as the floor")
+    edges = _edges(population, scores, strata)
+    sizes = np.bincount(np.searchsorted(edges, scores, "right") - 1, minlength=len(edges))
+    edges, sizes = edges[sizes > 0], sizes[sizes > 0]
+    stratum = np.searchsorted(edges, scores, "right") - 1
+    drawn = _allot(sizes, pairs)
+    first = [np.flatnonzero(stratum == h)[:count] for h, count in enumerate(drawn.tolist())]
+    chosen = np.sort(np.concatenate(first))  # back to the random order, in which pairs are labelled
+    listed = tuple(Stratum(*one) for one in zip(edges.tolist(), sizes.tolist(), drawn.tolist(), strict=True))
+    return ChosenRows(order[chosen], stratum[chosen], listed)
 
 
 def limit_of(sample: Sample, score: float) -> float:
