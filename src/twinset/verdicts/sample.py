@@ -138,7 +138,7 @@ def chosen_rows(population: Population, pairs: int, strata: int, seed: int) -> C
     scores = population.score[order]
     if not len(order):
         raise OptionError("there are no pairs to sample: no two different contents are as similar as the floor")
-    edges = _edges(population, scores, strata)
+    edges = _edges(population, scores, min(strata, pairs))  # each stratum needs a label
     sizes = np.bincount(np.searchsorted(edges, scores, "right") - 1, minlength=len(edges))
     edges, sizes = edges[sizes > 0], sizes[sizes > 0]
     stratum = np.searchsorted(edges, scores, "right") - 1
@@ -233,18 +233,17 @@ def _edges(population: Population, scores: Shares, strata: int) -> Shares:
 
 
 def _allot(sizes: npt.NDArray[np.int64], pairs: int) -> npt.NDArray[np.int64]:
-    """Divide labels among strata: a part equally, the rest by size; none gets more than it has, each at least one.
+    """Divide labels among strata: a part equally, the rest by size; each gets at least one, none more than it has.
 
     Examples
     --------
     >>> _allot(np.array([900, 90, 10]), 60).tolist(), _allot(np.array([4, 90, 10]), 60).tolist()
     ([37, 13, 10], [4, 46, 10])
     """
-    wanted = max(pairs, len(sizes))
     share = _LEAST_PART / len(sizes) + (1 - _LEAST_PART) * sizes / sizes.sum()
-    drawn = np.zeros(len(sizes), np.int64)
-    while drawn.sum() < min(wanted, sizes.sum()):
-        left = wanted - int(drawn.sum())
+    drawn = np.ones(len(sizes), np.int64)
+    while drawn.sum() < min(pairs, sizes.sum()):
+        left = pairs - int(drawn.sum())
         room = sizes - drawn
         ideal = np.where(room > 0, share, 0.0)
         ideal = ideal / ideal.sum() * left
@@ -253,7 +252,7 @@ def _allot(sizes: npt.NDArray[np.int64], pairs: int) -> npt.NDArray[np.int64]:
             order = np.lexsort((np.arange(len(sizes)), -np.where(room > 0, ideal, -1.0)))
             step[order[: min(left, int(np.count_nonzero(room)))]] = 1
         drawn += step
-    return np.maximum(drawn, 1)
+    return drawn
 
 
 def _in_random_order(population: Population, seed: int) -> npt.NDArray[np.int64]:
