@@ -19,7 +19,15 @@ from twinset.errors import (
     TwinsetError,
     UnknownIdError,
 )
-from twinset.web.framework import FastAPI, HTTPException, Request, RequestValidationError, Response, Scope
+from twinset.web.framework import (
+    ClientDisconnect,
+    FastAPI,
+    HTTPException,
+    Request,
+    RequestValidationError,
+    Response,
+    Scope,
+)
 
 _STATUS: tuple[tuple[type[TwinsetError], int], ...] = (
     (UnknownIdError, 404),
@@ -80,14 +88,15 @@ def wants_page(scope: Scope) -> bool:
 def new_app(title: str, description: str) -> FastAPI:
     """Make an application without the framework's own pages, which load scripts from elsewhere, and with our errors."""
     app = FastAPI(
-        title=title, version=__version__, description=description, docs_url=None, redoc_url=None, openapi_url=None
-    )
+        title=title, version=__version__, description=description, docs_url=None, redoc_url=None, openapi_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )  # fmt: skip
 
     async def refused(request: Request, error: Exception) -> Response:
         await request.scope["state"]["body"].discard()
         return refusal(request.scope, _as_refused(error, request.scope["state"]["request_id"]))
 
-    for kind in (Refused, TwinsetError, HTTPException, RequestValidationError, Exception):
+    for kind in (Refused, TwinsetError, HTTPException, RequestValidationError, ClientDisconnect, Exception):
         app.add_exception_handler(kind, refused)
     return app
 
@@ -98,7 +107,11 @@ def _as_refused(error: Exception, request_id: str) -> Refused:
         return error
     if isinstance(error, TwinsetError):
         return Refused.of(error)
+    if isinstance(error, ClientDisconnect):
+        return Refused(400, "disconnected", "the client has gone before it had sent its request")
     if isinstance(error, HTTPException):
+        if isinstance(error.__cause__, Refused):  # while the framework read the body
+            return error.__cause__
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
         refused = Refused(error.status_code, code, str(error.detail))
         refused.headers |= dict(error.headers or {})

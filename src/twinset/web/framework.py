@@ -7,13 +7,12 @@ from twinset.errors import MissingError
 try:
     import jinja2
     import uvicorn
-    from fastapi import APIRouter, Body, FastAPI, Header, Path, Query
+    from fastapi import APIRouter, FastAPI, Header, Query
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+    from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
     from pydantic import BaseModel, ConfigDict, Field
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
-    from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 except ImportError as error:
@@ -25,7 +24,6 @@ __all__ = [
     "APIRouter",
     "ASGIApp",
     "BaseModel",
-    "Body",
     "ClientDisconnect",
     "ConfigDict",
     "FastAPI",
@@ -34,9 +32,7 @@ __all__ = [
     "HTTPException",
     "Header",
     "HttpToolsProtocol",
-    "JSONResponse",
     "Message",
-    "Path",
     "PlainTextResponse",
     "Query",
     "Receive",
@@ -44,7 +40,6 @@ __all__ = [
     "Request",
     "RequestValidationError",
     "Response",
-    "Route",
     "Scope",
     "Send",
     "jinja2",

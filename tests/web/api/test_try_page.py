@@ -55,6 +55,8 @@ def test_without_a_script(server: Server) -> None:
     assert "no index &#39;none&#39;" in tried(server, "x", index="none")
     assert "role=\"alert\"" in tried(server, "x", index="<b>")
     assert "&lt;b&gt;" in tried(server, "<b>")
+    assert server.ask("POST", "/try", b"a=1&" * 20, **FORM).code == "form"
+    assert server.ask("POST", "/try", b"\xff=\xfe;;;%zz", **FORM).status == 404
 
 
 def test_an_index_that_stores_no_texts(serve: Serve, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -109,6 +110,9 @@ class QueryQueue:
             return together
 
     def _done(self, index: ServedIndex, jobs: list[_Job]) -> Iterable[tuple[_Job, Any, Exception | None]]:
+        jobs = [job for job in jobs if not job.future.done()]  # nobody waits for the others any more
+        if not jobs:
+            return []
         [first, *_] = jobs
         if first.call is not None:
             return [(first, first.call(index), None)]
@@ -127,10 +131,10 @@ class QueryQueue:
 
 def resolve(done: Iterable[tuple[Any, Any, Exception | None]]) -> None:
     """Hand results to the requests that wait for them, from another thread, with one wake-up of their loop."""
-    listed = list(done)
-    loop: asyncio.AbstractEventLoop = listed[0][0].future.get_loop()
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(_set, listed)
+    if listed := list(done):
+        loop: asyncio.AbstractEventLoop = listed[0][0].future.get_loop()
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(_set, listed)
 
 
 def _set(done: list[tuple[Any, Any, Exception | None]]) -> None:

@@ -54,7 +54,10 @@ def add_try_page(app: FastAPI, service: Service, limits: RequestLimits) -> None:
 
     @app.post("/try", include_in_schema=False)
     async def try_text(request: Request) -> Response:
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=10)
+        try:
+            given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=10)
+        except ValueError:
+            raise Refused(422, "form", "the form has too many fields") from None
         fields = {name: values[0] for name, values in given.items()}
         text, chosen = fields.get("text", ""), fields.get("index", "")
         nearest = fields.get("nearest") == "yes"
