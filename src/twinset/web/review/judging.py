@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from twinset.errors import OptionError
-from twinset.verdicts import Subject, VerdictStore, subject_of
+from twinset.verdicts import Content, Subject, VerdictStore, subject_of
 from twinset.web.answers import Refused
 from twinset.web.review.forms import whole
 from twinset.web.review.views import WORDS, Place, ReviewViews
@@ -49,22 +49,24 @@ class Judging:
         chosen = left if verdict.side == "left" else right
         if not (any(left.digest) and any(right.digest)):
             raise OptionError("a document of an index cannot be judged here; judge it in a result that contains it")
-        given = {"who": who, "seen": verdict.seen}
+        note, seen = verdict.note, verdict.seen
         match verdict.kind:
             case "note":
-                self._store.annotate(verdict.note, left, right, **given)
+                self._store.annotate(note, left, right, who=who, seen=seen)
             case "duplicate" | "different" | "unsure" | "undecided":
-                self._store.judge(verdict.kind, left, right, note=verdict.note, **given)
+                self._store.judge(verdict.kind, left, right, note=note, who=who, seen=seen)
             case "principal":
-                others = [one for one in self._ledger.members(items, place.item) if one.digest != chosen.digest]
-                self._store.name_principal(chosen, instead_of=others, **given)
+                self._store.name_principal(chosen, instead_of=self._others(place, chosen), who=who, seen=seen)
             case "no_principal":
-                self._store.withdraw_principal(chosen, **given)
+                self._store.withdraw_principal(chosen, who=who, seen=seen)
             case "take_out" if not items.single:
-                others = [one for one in self._ledger.members(items, place.item) if one.digest != chosen.digest]
-                self._store.take_out(chosen, others, note=verdict.note, **given)
+                self._store.take_out(chosen, self._others(place, chosen), note=note, who=who, seen=seen)
             case _:
                 raise OptionError(f"verdict is {verdict.kind[:40]!r}; allowed: {either((*ON_PAIRS, *ON_DOCUMENTS))}")
+
+    def _others(self, place: Place, chosen: Content) -> list[Content]:
+        """The other contents of an item."""
+        return [one for one in self._ledger.members(place.items, place.item) if one.digest != chosen.digest]
 
     def next_place(self, place: Place, verdict: Verdict) -> Place:
         """Return the next undecided pair after a verdict on a pair; the same place after any other verdict."""

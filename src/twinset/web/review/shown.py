@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from twinset.engines.progress import Progress
 from twinset.errors import SourceError, StateError
 from twinset.report.numbers import Whole
 from twinset.results.stored import StoredResult
-from twinset.verdicts.events import DIGEST_BYTES
+from twinset.schema import DIGEST_BYTES
 from twinset.web.review.texts import TextFile, beginning_of, read_items
 
 Flags = npt.NDArray[np.bool_]
@@ -71,15 +72,14 @@ class ShownDocuments:
         table = recorded.documents.take(pa.array(numbers[:own])) if own else recorded.documents.slice(0, 0)
         beyond = len(numbers) - own
 
-        def column(name: str, missing: int) -> npt.NDArray[np.generic]:
+        def column(name: str, missing: int) -> npt.NDArray[Any]:
             values = np.asarray(table[name])
             return np.concatenate([values, np.full(beyond, missing, values.dtype)])
 
         content = column("content", 0)
         content[own:] = numbers[own:]
         digests = np.zeros((len(numbers), DIGEST_BYTES), np.uint8)
-        stored = table["digest"].combine_chunks()
-        digests[:own] = np.frombuffer(b"".join(stored.to_pylist()), np.uint8).reshape(own, DIGEST_BYTES)
+        digests[:own] = np.ascontiguousarray(recorded.digests[numbers[:own]]).view(np.uint8)
         return cls(
             numbers, ids, column("part", _UNKNOWN), content, digests, column("length", 0), column("shingles", 0),
             [str(name) for name in recorded.table("sources")["path"].to_pylist()], TextFile(len(numbers), scratch),
