@@ -105,6 +105,6 @@ def ask(
     request = urllib.request.Request(f"{root}{path}", data, {**known, **headers})
     try:
         with _OPENER.open(request, timeout=_PATIENCE) as answer:
-            return Answer(answer.status, dict(answer.headers), answer.read().decode("utf-8"))
+            return Answer(answer.status, dict(answer.headers), answer.read().decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
         return Answer(error.code, dict(error.headers), error.read().decode("utf-8"))

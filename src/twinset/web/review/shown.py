@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from twinset.engines.progress import Progress
 from twinset.errors import SourceError, StateError
+from twinset.report.item_differences import listed
 from twinset.report.numbers import Whole
 from twinset.results.stored import StoredResult
 from twinset.schema import DIGEST_BYTES
-from twinset.web.review.texts import TextFile, beginning_of, read_items
+from twinset.web.review.texts import BEGINNING, TextFile, beginning_of, read_items
 
 Flags = npt.NDArray[np.bool_]
 
@@ -44,6 +45,8 @@ class ShownDocuments:
         Characters (or elements), and shingles with repeats; 0 for those of an index.
     sources
         The names of the parts.
+    kind
+        The kind of items.
     texts
         Their texts; empty if they cannot be read, for the reason in `without_texts`.
     """
@@ -57,6 +60,7 @@ class ShownDocuments:
     shingles: npt.NDArray[np.uint32]
     sources: list[str]
     texts: TextFile
+    kind: str = "text"
     without_texts: str = ""
     _haystack: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.large_string()))
     _pieces: list[tuple[Whole, pa.Array]] = field(default_factory=list)
@@ -83,6 +87,7 @@ class ShownDocuments:
         return cls(
             numbers, ids, column("part", _UNKNOWN), content, digests, column("length", 0), column("shingles", 0),
             [str(name) for name in recorded.table("sources")["path"].to_pylist()], TextFile(len(numbers), scratch),
+            recorded.options.item_kind,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -91,16 +96,31 @@ class ShownDocuments:
     def read_texts(self, recorded: StoredResult, progress: Progress) -> None:
         """Read all texts and make the search; if that fails, the documents are shown without."""
         progress.stage("reading texts", len(self), "documents")
-        kind = recorded.options.item_kind
         try:
-            if kind != "images":
+            if self.kind != "images":
                 for places, texts in read_items(recorded, self.numbers, progress.advance):
                     self.texts.add(places, texts)
-                    if kind not in ("codes", "vectors"):
-                        self._index(places, [beginning_of(text or b"") for text in texts])
+                    self._index(places, [self._beginning(text) for text in texts])
         except (SourceError, StateError) as error:
             self.without_texts = str(error)
         self.finish()
+
+    def _beginning(self, data: bytes | None) -> str:
+        """The beginning of an item as it is read; empty for those without words."""
+        if not data or self.kind in ("codes", "vectors", "images"):
+            return ""
+        return beginning_of(data if self.kind == "text" else listed(data.decode(), self.kind).encode())
+
+    def beginning(self, place: int) -> str:
+        """The beginning of the text of a document; empty if there is none."""
+        whole = self.kind != "text"
+        return self._beginning(self.texts.bytes_of(place, None if whole else 8 * BEGINNING))
+
+    @property
+    def unit(self) -> str:
+        """What lengths are of; empty where all are equal."""
+        units = {"text": "character", "records": "character", "images": "pixel", "codes": "", "vectors": ""}
+        return units.get(self.kind, "element")
 
     def _index(self, places: Whole, beginnings: Sequence[str]) -> None:
         """Add some documents to the search."""

@@ -137,20 +137,21 @@ class ReviewViews:
             "place": place,
             "id": shown.id(place),
             "source": shown.source(place),
-            "beginning": "" if self._without_beginning else self._beginning(place),
-            "length": int(shown.length[place]),
-            "shingles": int(shown.shingles[place]),
+            "beginning": shown.beginning(place),
+            "facts": self._sizes(place),
             "picture": f"/pictures/{place}" if self.data.has_pictures else None,
         }
 
-    @property
-    def _without_beginning(self) -> bool:
-        return bool(self.data.shown.without_texts) or self.data.recorded.options.item_kind in (
-            "codes", "vectors", "images"
-        )  # fmt: skip
-
-    def _beginning(self, place: int) -> str:
-        return self.data.shown.texts.beginning(place)
+    def _sizes(self, place: int) -> str:
+        """The source and the sizes of a document."""
+        shown, length = self.data.shown, int(self.data.shown.length[place])
+        length //= 2 if shown.kind == "weighted" else 1  # two words for each element
+        parts = [shown.source(place)]
+        if shown.unit and length:
+            parts.append(counted(length, shown.unit))
+        if shown.kind in ("text", "records") and (shingles := int(shown.shingles[place])):
+            parts.append(counted(shingles, "word" if self.data.passage_tables is not None else "shingle"))
+        return " · ".join(filter(None, parts))
 
     # One pair
 
