@@ -146,7 +146,7 @@ class ReviewPages:
             return self._shown(request, place, viewer, status=409, question=question)
         self.ledger.refresh()
         after = self.judging.next_place(place, verdict) if goes_on else place
-        return self._moved(request, after, viewer, f"Stored: {verdict.word}.")
+        return self._moved(request, place, after, viewer, f"Stored: {verdict.word}.")
 
     async def state(self, request: Request) -> Response:
         """Change a statement of a conflict."""
@@ -185,12 +185,13 @@ class ReviewPages:
             subjects = turn(viewer.who)
             self.ledger.refresh()
             if not subjects:
-                return self._moved(request, place, viewer, f"There is nothing of {viewer.who} to be {word.lower()}.")
+                message = f"There is nothing of {viewer.who} to be {word.lower()}."
+                return self._moved(request, place, place, viewer, message)
             pairs = [pair for one in subjects if (pair := self.ledger.pair_of(place.items, one)) is not None]
+            after = place
             if pairs and place.pair not in pairs:
-                pair = pairs[0]
-                place = Place(place.items, int(place.items.item_of[pair]), pair, choice)
-            return self._moved(request, place, viewer, f"{word}.")
+                after = Place(place.items, int(place.items.item_of[pairs[0]]), pairs[0], choice)
+            return self._moved(request, place, after, viewer, f"{word}.")
 
         return await asyncio.to_thread(act)
 
@@ -239,26 +240,31 @@ class ReviewPages:
             raise Refused(404, "not_found", f"the item has no pair {number}")
         return Place(view.items, item, number, choice)
 
-    def _moved(self, request: Request, place: Place, viewer: Viewer, message: str) -> Response:
-        """Lead to another place: as a part for the script, else by an address."""
+    def _moved(self, request: Request, before: Place, place: Place, viewer: Viewer, message: str) -> Response:
+        """Lead from a place that has changed to another: as a part for the script, else by an address."""
         if request.headers.get(PART) != "detail":
             return RedirectResponse(place.here, 303)
-        answer = self._shown(request, place, viewer)
+        answer = self._shown(request, place, viewer, before=before)
         answer.headers["x-message"] = message.encode("ascii", "replace").decode()
         return answer
 
     def _shown(
-        self, request: Request, place: Place, viewer: Viewer, status: int = 200, question: dict[str, Any] | None = None
-    ) -> Response:
-        """Show a pair: the part for the script, else the whole page."""
+        self, request: Request, place: Place, viewer: Viewer, *, status: int = 200, before: Place | None = None,
+        question: dict[str, Any] | None = None,
+    ) -> Response:  # fmt: skip
+        """Show a pair: the part for the script, with the rows that have changed, else the whole page."""
         if request.headers.get(PART) != "detail":
             return self._browse(
                 request, place.items.name, place.choice, place, viewer, explicit=True, status=status, question=question
             )
         chosen = self.views.view(place.items.name).select(place.choice)
         detail = self.views.detail(place, viewer, chosen)
+        changed = {one.item: one for one in (before, place) if one is not None}
+        rows = [
+            self.views.row(one.items, one.choice, one.item, viewer, one.item == place.item) for one in changed.values()
+        ]
         answer = self._page(
-            request, "parts/detail.html", place.items.name, status=status, detail=detail, question=question,
+            request, "parts/detail.html", place.items.name, status=status, detail=detail, question=question, rows=rows,
             choice=place.choice, progress=self.views.progress(place.items.name),
         )  # fmt: skip
         answer.headers["x-location"] = place.here
@@ -277,7 +283,7 @@ class ReviewPages:
         return self._page(
             request, "browse.html", name, status=status, choice=choice, question=question, explicit=explicit,
             list=self.views.rows(name, choice, viewer, None if place is None else place.item), detail=detail,
-            states=STATES, orders=self._orders(name, viewer), here=f"/{name}" if place is None else place.here,
+            rows=(), states=STATES, orders=self._orders(name, viewer), here=f"/{name}" if place is None else place.here,
             progress=self.views.progress(name),
         )  # fmt: skip
 

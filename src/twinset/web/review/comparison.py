@@ -53,7 +53,8 @@ def compare(
     if shortened:
         ours, theirs = ours[:LONGEST], theirs[:LONGEST]
     found = pair_difference(kind, ours, theirs, recorded, context, most, names)
-    return {"form": "elements" if "elements" in found else "words", "shortened": shortened, **found}
+    text = theirs[:MOST] if found["same"] and kind == "text" else ""
+    return {"form": "elements" if "elements" in found else "words", "shortened": shortened, "text": text, **found}
 
 
 def _columns(recorded: StoredResult, left: str, right: str) -> list[dict[str, Any]]:

@@ -105,8 +105,8 @@ class ReviewViews:
         if not found:
             return "Nothing is found." if choice.is_filter else "The list is empty."
         what = counted(found, items.name.rstrip("s") if items.name != "passages" else "pair")
-        more = f" of {len(items):,}" if choice.is_filter else ""
-        return f"{first + 1:,} to {first + rows:,} of {what}{f' found{more}' if more else ''}"
+        more = f" found, {len(items):,} in all" if choice.is_filter else ""
+        return f"{first + 1:,} to {first + rows:,} of {what}{more}"
 
     def row(self, items: ReviewItems, choice: ListChoice, item: int, viewer: Viewer, selected: bool) -> dict[str, Any]:
         """One row of a list."""
@@ -146,7 +146,7 @@ class ReviewViews:
         """The source and the sizes of a document."""
         shown, length = self.data.shown, int(self.data.shown.length[place])
         length //= 2 if shown.kind == "weighted" else 1  # two words for each element
-        parts = [shown.source(place)]
+        parts = [shown.source(place) if len(shown.sources) > 1 else ""]
         if shown.unit and length:
             parts.append(counted(length, shown.unit))
         if shown.kind in ("text", "records") and (shingles := int(shown.shingles[place])):
@@ -180,7 +180,6 @@ class ReviewViews:
             "next_open": None if next_open is None else place.href(next_open[0], next_open[1]),
             "left": self._side(left),
             "right": self._side(right),
-            "score": self.score(items, place.pair, viewer),
             "facts": [] if viewer.blind else self._facts(items, place.pair),
             "members": self._members(place, viewer) if not items.single else None,
             "verdict": self._verdict(items, place.pair, left, right),
@@ -188,7 +187,6 @@ class ReviewViews:
             "comparison": self.data.compared(items, place.pair, place.whole),
             "whole": place.whole,
             "whole_href": place.href(pair=place.pair) + ("&" if "?" in place.here else "?") + "whole=1",
-            "row": self.row(items, place.choice, place.item, viewer, True),
         }
 
     def _side(self, place: int) -> dict[str, Any]:
