@@ -136,7 +136,7 @@ def judgements(draw: st.DrawFn, ids: list[str]) -> Judged:
     return Judged(set(chosen[:at]), set(chosen[at:]), principals)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_verdicts_are_obeyed_as_by_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("judged")
@@ -386,7 +386,7 @@ def test_threads_batches_and_memory_change_nothing(tmp_path: Path) -> None:
     for method in METHODS:
         chosen = {"items": "items", "threshold": 0.5, "verdicts": tmp_path / "OUT.verdicts", "cluster": method}
         first = tables(twinset.dedup(source, **chosen, threads=1))
-        for more in ({"threads": 3, "batch_bytes": 1024}, {"threads": 2, "batch_bytes": 5000, "memory": 300 * 2**20}):
+        for more in ({"threads": 3, "batch_bytes": 1024}, {"threads": 2, "batch_bytes": 5000, "memory": 600 * 2**20}):
             found = tables(twinset.dedup(source, **chosen, **more))
             assert all(
                 found[name] == one if name == "verdicts" else found[name].equals(one) for name, one in first.items()

@@ -147,9 +147,10 @@ def test_the_interval_holds_whatever_the_strata() -> None:
 
 @pytest.mark.soak
 def test_the_interval_holds_in_many_more_situations() -> None:
-    shares = [coverage(*one, runs=4000, seed=number) for number, one in enumerate(situations(3000, 11))]
+    shares = [coverage(*one, runs=1000, seed=number) for number, one in enumerate(situations(400, 11))]
     print(f"least {min(shares):.4f}, mean {np.mean(shares):.4f}, 1 % below {np.quantile(shares, 0.01):.4f}")
     assert min(shares) >= 0.93
+    assert np.quantile(shares, 0.02) >= 0.95
 
 
 def test_with_equal_weights_it_is_that_of_clopper_and_pearson() -> None:

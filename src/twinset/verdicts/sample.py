@@ -269,7 +269,8 @@ def _in_random_order(population: Population, seed: int) -> npt.NDArray[np.int64]
     order = np.lexsort((words[:, 3], words[:, 2], words[:, 1], words[:, 0], mixed))
     fresh = (left != right).any(axis=1)[order]
     fresh[1:] &= (words[order[1:]] != words[order[:-1]]).any(axis=1)
-    return order[fresh]
+    chosen: npt.NDArray[np.int64] = order[fresh]
+    return chosen
 
 
 def _mix(words: Hashes) -> Hashes:
