@@ -123,27 +123,29 @@ class Proxy(threading.Thread):
             except OSError:
                 return
             with closing(line), socket.create_connection((self.server.host, self.server.port)) as on:
-                request = self._request(line)
+                request = _message(line)
                 if not request:
                     continue
                 own, theirs = (f"127.0.0.1:{port}".encode() for port in (self.door.getsockname()[1], self.server.port))
                 on.sendall(request.replace(own, theirs))
-                answer = on.recv(65536)  # the server has done it
+                answer = _message(on)  # the server has done it
                 self.dropped += 1
                 if self.dropped % 2 == 0:
                     line.sendall(answer)
 
-    def _request(self, line: socket.socket) -> bytes:
-        got = b""
-        while b"\r\n\r\n" not in got:
-            if not (piece := line.recv(65536)):
-                return b""
-            got += piece
-        head, _, body = got.partition(b"\r\n\r\n")
-        length = next((int(one[15:]) for one in head.lower().split(b"\r\n") if one.startswith(b"content-length:")), 0)
-        while len(body) < length:
-            body += line.recv(65536)
-        return head + b"\r\n\r\n" + body
+
+def _message(line: socket.socket) -> bytes:
+    """A whole request or answer."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        if not (piece := line.recv(65536)):
+            return b""
+        got += piece
+    head, _, body = got.partition(b"\r\n\r\n")
+    length = next((int(one[15:]) for one in head.lower().split(b"\r\n") if one.startswith(b"content-length:")), 0)
+    while len(body) < length:
+        body += line.recv(65536)
+    return head + b"\r\n\r\n" + body
 
 
 def test_a_broken_connection_does_not_repeat_a_change(server: Server) -> None:

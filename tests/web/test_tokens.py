@@ -70,7 +70,7 @@ def test_wrong_tokens(tmp_path: Path) -> None:
     (tmp_path / "two").write_text(f"{GOOD}\n{GOOD}2\n")
     with pytest.raises(twinset.OptionError, match="16 to 256"):
         Tokens.given(token_file=str(tmp_path / "two"))
-    with pytest.raises(twinset.OptionError, match="--token and --tokens"):
+    with pytest.raises(twinset.OptionError, match="token= and tokens="):
         Tokens.given(token=GOOD, tokens="x")
 
 
@@ -98,7 +98,7 @@ def test_names() -> None:
 
 
 def test_a_port_in_use() -> None:
-    with bind() as listening, pytest.raises(twinset.OutputError, match="--port"):
+    with bind() as listening, pytest.raises(twinset.OutputError, match="port="):
         bind(port=listening.getsockname()[1])
     with pytest.raises(twinset.OutputError, match="cannot listen"):
         bind("no-such-host.invalid")

@@ -11,6 +11,7 @@ try:
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
     from pydantic import BaseModel, ConfigDict, Field
+    from starlette.convertors import StringConvertor, register_url_convertor
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,6 +43,8 @@ __all__ = [
     "Response",
     "Scope",
     "Send",
+    "StringConvertor",
     "jinja2",
+    "register_url_convertor",
     "uvicorn",
 ]

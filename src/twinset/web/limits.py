@@ -97,7 +97,7 @@ class BoundedBody:
                 message = await self._source()
         except TimeoutError:
             self._is_late = True
-            raise Refused(408, "slow_body", "the body arrives too slowly", close=True) from None
+            raise slow() from None
         if message["type"] != "http.request":
             return message
         size = len(message.get("body", b""))
@@ -117,6 +117,11 @@ class BoundedBody:
         self._usage.bytes += size
         self._held += size
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody has asked for the body yet."""
+        return self._size == 0 and not self._is_late
+
     async def discard(self) -> None:
         """Read what a client still sends, for a moment: one whose connection ends meanwhile may miss the answer."""
         if self.is_complete or self._is_late or self._waits:
@@ -132,6 +137,11 @@ class BoundedBody:
         returned = self._held if size is None else size
         self._usage.bytes -= returned
         self._held -= returned
+
+
+def slow() -> Refused:
+    """Return the refusal of a body that arrives too slowly."""
+    return Refused(408, "slow_body", "the body arrives too slowly", close=True)
 
 
 def too_large(most: int) -> Refused:

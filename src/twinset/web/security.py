@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 from twinset.errors import TwinsetError
 from twinset.web.answers import Refused, refusal, wants_page
 from twinset.web.framework import ASGIApp, ClientDisconnect, Message, Receive, Scope, Send
-from twinset.web.limits import BoundedBody, RequestLimits, Usage, too_large
+from twinset.web.limits import BoundedBody, RequestLimits, Usage, slow, too_large
 from twinset.web.log import RequestLog
 from twinset.web.origins import Origins
 from twinset.web.tokens import OPEN, READ, WRITE, Token, Tokens
@@ -125,6 +125,8 @@ class Guard:
                 async with asyncio.timeout(None if streams else limits.seconds):
                     await self._app(scope, body, answer)
             except TimeoutError:
+                if not body.is_complete and not body.is_unread:
+                    raise slow() from None
                 raise Refused(
                     503, "timeout", f"the request took longer than {limits.seconds:g} s", close=True, after=1
                 ) from None

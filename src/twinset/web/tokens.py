@@ -61,10 +61,9 @@ class Tokens:
     @classmethod
     def given(cls, token: str | None = None, token_file: str | None = None, tokens: str | None = None) -> Tokens:
         """Return the tokens of a token, a file with one, or a file of tokens with rights; without any, draw one."""
-        named = [name for name, one in (("token", token), ("token_file", token_file), ("tokens", tokens)) if one]
-        if len(named) > 1:
-            flags = " and ".join(f"--{name.replace('_', '-')}" for name in named)
-            raise OptionError(f"{flags} both name tokens; leave one of them out")
+        named = {"--token": token, "--token-file": token_file, "--tokens": tokens}
+        if len(given := [flag for flag, value in named.items() if value]) > 1:
+            raise OptionError(f"{' and '.join(given)} both name tokens; leave one of them out")
         if token:
             return cls([Token(_checked(token, "the token"))])
         if token_file:

@@ -38,14 +38,14 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_answers_are_those_of_the_index(server: Server, filled: str, asked: dict[str, Any]) -> None:
+def test_answers_are_those_of_the_index(server: Server, filled: str) -> None:
     with twinset.Index.open(filled, read_only=True) as index:
-        expected = index.query(ROSE, **asked).to_pylist()
-        similar = index.similar_to("a", **asked).to_pylist()
-    assert server.post(QUERY, {"text": ROSE, **asked}).json()["answers"] == expected
-    assert server.post(QUERY, {"id": "a", **asked}).json()["answers"] == similar
-    assert expected
+        for asked in ASKED:
+            expected = index.query(ROSE, **asked).to_pylist()
+            assert expected
+            assert server.post(QUERY, {"text": ROSE, **asked}).json()["answers"] == expected
+            similar = index.similar_to("a", **asked).to_pylist()
+            assert server.post(QUERY, {"id": "a", **asked}).json()["answers"] == similar
 
 
 def test_passages(server: Server, filled: str) -> None:
@@ -57,30 +57,30 @@ def test_passages(server: Server, filled: str) -> None:
     assert similar
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({}, "neither"),
-        ({"text": "a", "id": "b"}, "text and id"),
-        ({"items": ["a"]}, "given: items"),
-        ({"text": "a", "threshold": 0.5}, "planned for 0.8"),
-        ({"text": "a", "threshold": 0}, "greater than 0"),
-        ({"text": "a", "threshold": "0.9"}, "valid number"),
-        ({"text": "a", "k": 0}, "greater than or equal to 1"),
-        ({"text": "a", "k": 2.5}, "integer"),
-        ({"text": "a", "distance": 3}, "threshold"),
-        ({"text": "a", "contained": 0.5, "threshold": 0.9}, "contained"),
-        ({"text": "a", "least": 5}, "passages"),
-        ({"text": "a", "least": 2, "passages": True}, "4 words"),
-        ({"text": "a", "k": 5, "passages": True}, "passages"),
-        ({"text": "a", "nonsense": 1}, "nonsense"),
-        ({"text": "\ud800"}, "surrogate"),
-    ],
-)
-def test_wrong_queries(server: Server, asked: dict[str, Any], said: str) -> None:
-    reply = server.post(QUERY, asked)
-    assert reply.status == 422
-    assert said in reply.json()["error"]["message"]
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "neither"),
+    ({"text": "a", "id": "b"}, "text and id"),
+    ({"items": ["a"]}, "given: items"),
+    ({"text": "a", "threshold": 0.5}, "planned for 0.8"),
+    ({"text": "a", "threshold": 0}, "greater than 0"),
+    ({"text": "a", "threshold": "0.9"}, "valid number"),
+    ({"text": "a", "k": 0}, "greater than or equal to 1"),
+    ({"text": "a", "k": 2.5}, "integer"),
+    ({"text": "a", "distance": 3}, "threshold"),
+    ({"text": "a", "contained": 0.5, "threshold": 0.9}, "contained"),
+    ({"text": "a", "least": 5}, "passages"),
+    ({"text": "a", "least": 2, "passages": True}, "4 words"),
+    ({"text": "a", "k": 5, "passages": True}, "passages"),
+    ({"text": "a", "nonsense": 1}, "nonsense"),
+    ({"text": "\ud800"}, "surrogate"),
+]
+
+
+def test_wrong_queries(server: Server) -> None:
+    for asked, said in WRONG:
+        reply = server.post(QUERY, asked)
+        assert reply.status == 422, asked
+        assert said in reply.json()["error"]["message"], asked
 
 
 def test_not_json(server: Server) -> None:
@@ -147,7 +147,7 @@ def test_examples_of_the_openapi_document_work(server: Server) -> None:
     examples = {name: models[name]["examples"][0] for name in EXAMPLES}
     assert server.post("/indexes/news/documents", examples["DocumentsBody"]).json()["added"] == 2
     found = server.post(QUERY, examples["QueryBody"])
-    assert found.json()["answers"][0]["id"] == "a1"
+    assert "a1" in [one["id"] for one in found.json()["answers"]]
     assert server.post("/compare", examples["CompareBody"]).status == 200
     shown = server.post("/collapse", examples["CollapseBody"]).json()
     assert shown == models["CollapseAnswer"]["examples"][0]
@@ -175,7 +175,7 @@ class Stalled(ServedIndex):
 
 def test_queries_that_wait_are_answered_together(filled: str) -> None:
     Stalled.batches.clear()
-    queue = QueryQueue("news", lambda: Stalled.open(filled, read_only=True), 1, Metrics())  # type: ignore[arg-type, return-value]
+    queue = QueryQueue("news", lambda: Stalled.open(filled, read_only=True), 1, Metrics())
 
     async def ask() -> list[Any]:
         limits = ((("k", None),), (("k", 1),))
@@ -193,7 +193,7 @@ def test_queries_that_wait_are_answered_together(filled: str) -> None:
     first, *more, bad, gone = asyncio.run(ask())
     queue.close()
     assert Stalled.batches[0] == 1
-    assert sorted(Stalled.batches[1:3]) == [4, 10], "two kinds of limits"
+    assert sorted(Stalled.batches[1:3]) == [4, 9], "two kinds of limits; nobody waits for one query"
     assert isinstance(bad, twinset.SourceError), "one that fails does not fail the others"
     assert isinstance(gone, asyncio.CancelledError)
     assert first[1][0]["id"] == "a"

@@ -109,8 +109,8 @@ def test_a_person_asks(browser: Browser, server: Server, tmp_path: Path) -> None
     browser.press("tab", "tab", " ", "tab", "enter")
     browser.wait_for_text("#answers", "1 similar document")
     assert browser.run("return document.activeElement.id") == "answers", "a reader hears the answers"
-    assert browser.text("#answers ins") == "hall"
-    assert browser.text("#answers del") == "garden"
+    assert browser.text("article ins").strip() == "hall"
+    assert browser.text("article del").strip() == "garden"
     for width in (390, 1200):
         for dark in (False, True):
             browser.size(width, 900, dark)
@@ -125,7 +125,8 @@ def test_a_person_asks(browser: Browser, server: Server, tmp_path: Path) -> None
     )
     assert names == [1] * len(names), "each field has a label"
     assert [line for line in browser.console() if "favicon" not in line] == []
-    assert all(one.startswith((server.url, "data:", "about:")) for one in browser.requests())
+    asked = browser.requests()
+    assert [one for one in asked if not one.startswith((server.url, "data:", "about:", "chrome:"))] == []
 
 
 def _brightness(colour: str) -> int:

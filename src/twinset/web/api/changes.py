@@ -82,7 +82,8 @@ class ChangeQueue:
                 if self._ended:
                     return []
                 self._changed.wait()
-            jobs, size = [], 0
+            jobs: list[_Waiting] = []
+            size = 0
             while self._waiting and (not jobs or size + self._waiting[0].change.size <= MOST_DOCUMENTS):
                 job = self._waiting.popleft()
                 if not job.future.cancelled():  # nobody waits for it any more

@@ -202,10 +202,11 @@ async def _portions(request: Request, most: int) -> AsyncIterator[bytes]:
             # The portion ends with the first line that ends at or after its minimum size.
             end = chunk.find(b"\n", max(0, PORTION_BYTES - size - 1)) + 1
             piece, chunk = (chunk[:end], chunk[end:]) if end else (chunk, b"")
+            first, *others = piece.split(b"\n") if line + len(piece) > most else (b"",)
+            if line + len(first) > most or any(len(one) > most for one in others):
+                raise Refused(413, "line_too_long", f"a line is longer than {most:,} bytes", close=True)
             last = piece.rfind(b"\n") + 1
             line = len(piece) - last if last else line + len(piece)
-            if line > most:
-                raise Refused(413, "line_too_long", f"a line is longer than {most:,} bytes", close=True)
             parts.append(piece)
             size += len(piece)
             if end:

@@ -22,23 +22,31 @@ class QueryBody(_Body):
         json_schema_extra={"examples": [{"text": ROSE, "k": 10}, {"id": "a1", "threshold": 0.9}]},
     )
 
-    text: str | None = Field(None, description="A text.")
-    items: list[str | int] | None = Field(None, description="A set, for an index of sets.")
-    code: str | None = Field(None, description="A code in hexadecimal digits, for an index of codes.")
-    vector: list[float] | None = Field(None, description="A vector, for an index of vectors.")
-    id: str | None = Field(None, description="The id of a document of the index; it is not among its own answers.")
+    text: str | None = Field(default=None, description="A text.")
+    items: list[str | int] | None = Field(default=None, description="A set, for an index of sets.")
+    code: str | None = Field(default=None, description="A code in hexadecimal digits, for an index of codes.")
+    vector: list[float] | None = Field(default=None, description="A vector, for an index of vectors.")
+    id: str | None = Field(
+        default=None, description="The id of a document of the index; it is not among its own answers."
+    )
     k: int | None = Field(
-        None,
+        default=None,
         ge=1,
         le=10_000,
         description="Maximum number of answers. Without a limit, the k most similar, even below the threshold.",
     )
-    threshold: float | None = Field(None, gt=0, le=1, description="Minimum similarity; by default that of the index.")
-    contained: float | None = Field(None, gt=0, le=1, description="Minimum containment, instead of a threshold.")
-    distance: float | None = Field(None, ge=0, le=1e9, description="Maximum distance, if the index uses distances.")
-    force: bool = Field(False, description="Allow a limit beyond that of the index, at a lower recall.")
-    passages: bool = Field(False, description="Find shared passages instead of similar documents.")
-    least: int | None = Field(None, ge=1, le=1_000_000, description="Minimum words of a passage.")
+    threshold: float | None = Field(
+        default=None, gt=0, le=1, description="Minimum similarity; by default that of the index."
+    )
+    contained: float | None = Field(
+        default=None, gt=0, le=1, description="Minimum containment, instead of a threshold."
+    )
+    distance: float | None = Field(
+        default=None, ge=0, le=1e9, description="Maximum distance, if the index uses distances."
+    )
+    force: bool = Field(default=False, description="Allow a limit beyond that of the index, at a lower recall.")
+    passages: bool = Field(default=False, description="Find shared passages instead of similar documents.")
+    least: int | None = Field(default=None, ge=1, le=1_000_000, description="Minimum words of a passage.")
 
 
 class QueryAnswer(BaseModel):
@@ -98,8 +106,10 @@ class AddAnswer(BaseModel):
     added: int
     replaced: int
     unchanged: int = Field(description="Documents that the index had already, with the same content.")
-    lines: int | None = Field(None, description="Lines of a stream that were read.")
-    repeated: bool = Field(False, description="Whether a request with the same Idempotency-Key was answered before.")
+    lines: int | None = Field(default=None, description="Lines of a stream that were read.")
+    repeated: bool = Field(
+        default=False, description="Whether a request with the same Idempotency-Key was answered before."
+    )
 
 
 class DocumentAnswer(BaseModel):
@@ -137,7 +147,7 @@ class CompareBody(_Body):
 
     left: str
     right: str
-    shingle: str = Field("word:5", max_length=20, description="word:K or char:K.")
+    shingle: str = Field(default="word:5", max_length=20, description="word:K or char:K.")
     lowercase: bool = True
     bag: bool = False
 
@@ -154,9 +164,9 @@ class CollapseBody(_Body):
     )
 
     results: list[str | dict[str, Any]]
-    text: str = Field("text", min_length=1, max_length=200, description="The name of the field with the text.")
-    threshold: float = Field(0.8, gt=0, le=1)
-    shingle: str = Field("word:5", max_length=20)
+    text: str = Field(default="text", min_length=1, max_length=200, description="The name of the field with the text.")
+    threshold: float = Field(default=0.8, gt=0, le=1)
+    shingle: str = Field(default="word:5", max_length=20)
     lowercase: bool = True
 
 

@@ -83,12 +83,13 @@ class QueryQueue:
                 done = [(job, None, error) for job in jobs]
             except StateError as error:
                 # A lost connection, or a file that another process has changed: the next request opens it again.
-                index = _closed(index)
+                _close(index)
+                index = None
                 done = [(job, None, error) for job in jobs]
             except Exception as error:
                 done = [(job, None, error) for job in jobs]
             resolve(done)
-        _closed(index)
+        _close(index)
 
     def _next(self) -> list[_Job]:
         """Wait for a job; return it, and for a query the others that have the same limits."""
@@ -147,6 +148,6 @@ def _set(done: list[tuple[Any, Any, Exception | None]]) -> None:
             job.future.set_result(result)
 
 
-def _closed(index: ServedIndex | None) -> None:
+def _close(index: ServedIndex | None) -> None:
     if index is not None:
         index.close()

@@ -21,7 +21,7 @@ from twinset.web.api.models import (
 )
 from twinset.web.api.queries import Limits
 from twinset.web.api.service import FIELDS, IndexService, Service
-from twinset.web.framework import APIRouter, Header, Query, Request, Response
+from twinset.web.framework import APIRouter, Header, Query, Request, Response, StringConvertor, register_url_convertor
 from twinset.web.limits import RequestLimits, Usage
 
 LINES = "application/x-ndjson"
@@ -48,7 +48,7 @@ _DOCUMENTS = {
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/DocumentsBody"},
-                "example": DocumentsBody.model_config["json_schema_extra"]["examples"][0],  # type: ignore[index, call-overload]
+                "example": DocumentsBody.model_config["json_schema_extra"]["examples"][0],  # type: ignore[index]
             },
             LINES: {
                 "schema": {"type": "string", "description": "A document a line."},
@@ -66,6 +66,15 @@ def answered(value: Any, status: int = 200) -> Response:
     except TypeError as error:
         raise Refused(422, "json", f"a value of the request cannot be written: {error}") from None
     return Response(body, status, media_type="application/json")
+
+
+class _Anything(StringConvertor):
+    """Any characters, also slashes and line ends, as an id may have them."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("anything", _Anything())
 
 
 def index_routes(service: Service, usage: Usage) -> APIRouter:
@@ -102,14 +111,14 @@ def index_routes(service: Service, usage: Usage) -> APIRouter:
             request.scope["state"]["note"] = repr(asked.text if asked.id is None else asked.id)
         return answered({"index": name, "version": version, "answers": answers})
 
-    @router.get("/indexes/{name}/documents/{id:path}", response_model=DocumentAnswer, summary="Read a document")
+    @router.get("/indexes/{name}/documents/{id:anything}", response_model=DocumentAnswer, summary="Read a document")
     async def read_document(name: str, id: str) -> Response:
         index = service.find(name)
         with index.own_name():
             version, document = await index.queries.call(lambda opened: opened.document(id))
         return answered({"index": name, "version": version, **document})
 
-    @router.delete("/indexes/{name}/documents/{id:path}", response_model=RemoveAnswer, summary="Remove a document")
+    @router.delete("/indexes/{name}/documents/{id:anything}", response_model=RemoveAnswer, summary="Remove a document")
     async def remove_document(name: str, id: str, key: _KEY = None) -> Response:
         from twinset.index.served import Change
 

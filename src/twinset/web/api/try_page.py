@@ -61,7 +61,7 @@ def add_try_page(app: FastAPI, service: Service, limits: RequestLimits) -> None:
         fields = {name: values[0] for name, values in given.items()}
         text, chosen = fields.get("text", ""), fields.get("index", "")
         nearest = fields.get("nearest") == "yes"
-        shown = {"text": text, "chosen": chosen, "nearest": nearest}
+        shown: dict[str, Any] = {"text": text, "chosen": chosen, "nearest": nearest}
         try:
             index = service.find(chosen)
             if index.field != "text":
