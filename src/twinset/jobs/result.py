@@ -20,12 +20,12 @@ from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
-from twinset.jobs.open_recorded import open_recorded, read_index_texts
 from twinset.options import DedupOptions
 from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
 from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.results.judged import JudgedResult, id_of
+from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 

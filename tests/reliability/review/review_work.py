@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from twinset.engines.progress import Silent
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 from twinset.web.review.run import opened_review
 from twinset.web.serving import bind, serve
 from twinset.web.tokens import Token, Tokens

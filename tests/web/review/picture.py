@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -42,12 +45,15 @@ def take(browser: Browser, review: Review, path: str, name: str, height: int, da
 
 
 def label(review: Review) -> None:
-    """Label a sample: what is very similar is a duplicate."""
+    """Label a sample: of the less similar pairs, some are no duplicates."""
     review.ask("/sample", {"pairs": 60, "seed": 1})
-    listed = review.ask("/pairs?sample=1").text
-    for line in listed.split('<li id="row-')[1:]:
-        item = int(line.partition('"')[0])
-        judge(review, "pairs", item, item, "duplicate" if item % 9 else "different", "Ann")
+    for page in (1, 2):
+        listed = review.ask(f"/pairs?sample=1&page={page}").text.partition("</ol>")[0]
+        for line in listed.split('<li id="row-')[1:]:
+            item = int(line.partition('"')[0])
+            shown = review.ask(f"/pairs/{item}", part="detail").text
+            score = float(re.findall(r"similarity (0\.\d+)", shown)[0])
+            judge(review, "pairs", item, item, "duplicate" if score > 0.62 + item % 5 / 50 else "different", "Ann")
 
 
 def main() -> None:
@@ -59,9 +65,10 @@ def main() -> None:
         folder = Path(scratch)
         twinset.dedup(SAMPLE, output=folder / "articles", threshold=0.7, floor=0.5)
         with Review(folder / "articles", who="Ann") as review:
-            judge(review, "clusters", 0, 0, "duplicate", "Ben", note="only the place name")
-            judge(review, "clusters", 1, 3, "different", "Ann")
-            take(browser, review, "/clusters/2", "review", 940)
+            for item, verdict in ((0, "duplicate"), (0, "duplicate"), (3, "different"), (4, "unsure")):
+                pair = int(re.findall(r'name="pair" value="(\d+)"', review.ask(f"/clusters/{item}").text)[0])
+                judge(review, "clusters", item, pair, verdict, "Ben", note="only the time of day")
+            take(browser, review, "/clusters/1?pair=5", "review", 860)
         with Review(folder / "articles", who="Ann", verdicts=str(folder / "conflicting")) as review:
             rows = twinset.open_result(folder / "articles").pairs.to_pylist()
             chain = triangle(rows)
@@ -69,9 +76,11 @@ def main() -> None:
             for pair, (verdict, who) in zip(chain, said, strict=True):
                 judge(review, "pairs", pair, pair, verdict, who)
             take(browser, review, "/conflicts", "review-conflict", 460)
-        with Review(folder / "articles", who="Ann", verdicts=str(folder / "labelled")) as review:
+        subprocess.run([sys.executable, str(ROOT / "examples" / "stories.py"), scratch], check=True, capture_output=True)
+        twinset.dedup(folder / "stories.jsonl", output=folder / "stories", threshold=0.6, floor=0.4)
+        with Review(folder / "stories", who="Ann") as review:
             label(review)
-            take(browser, review, "/sample?precision=0.8", "review-sample", 900)
+            take(browser, review, "/sample?precision=0.8", "review-sample", 760)
         source = folder / "essays.jsonl"
         source.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in ESSAYS.items()), "utf-8")
         twinset.find_passages(source, output=folder / "essays", least=10)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from twinset.engines.progress import Silent
 from twinset.options.place import verdicts_beside
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 from twinset.verdicts import State, VerdictStore
 from twinset.web.connections import BoundedConnection
 from twinset.web.framework import uvicorn

@@ -19,7 +19,7 @@ from twinset.web.review.data import ReviewData
 from twinset.web.review.judging import Judging, Verdict
 from twinset.web.review.ledger import Ledger
 from twinset.web.review.sampling import Sampling
-from twinset.web.review.views import LABELS, Place, ReviewViews, Viewer
+from twinset.web.review.views import LABELS, PairPlace, ReviewViews, Viewer
 from twinset.web.tokens import WRITE
 
 PART = "x-part"
@@ -88,7 +88,7 @@ class ReviewPages:
         place = None
         if len(chosen):
             item = int(chosen[min((choice.page - 1) * ROWS, len(chosen) - 1)])
-            place = Place(view.items, item, view.first_undecided(item), choice)
+            place = PairPlace(view.items, item, view.first_undecided(item), choice)
         return self._browse(request, name, choice, place, viewer, explicit=False)
 
     def item_page(self, request: Request, name: str, item: int) -> Response:
@@ -190,7 +190,7 @@ class ReviewPages:
             pairs = [pair for one in subjects if (pair := self.ledger.pair_of(place.items, one)) is not None]
             after = place
             if pairs and place.pair not in pairs:
-                after = Place(place.items, int(place.items.item_of[pairs[0]]), pairs[0], choice)
+                after = PairPlace(place.items, int(place.items.item_of[pairs[0]]), pairs[0], choice)
             return self._moved(request, place, after, viewer, f"{word}.")
 
         return await asyncio.to_thread(act)
@@ -228,19 +228,19 @@ class ReviewPages:
         if name not in self.data.views:
             raise Refused(404, "not_found", "there is no such page")
 
-    def _place(self, name: str, item: int, pair: str | None, choice: ListChoice) -> Place:
+    def _place(self, name: str, item: int, pair: str | None, choice: ListChoice) -> PairPlace:
         view = self.views.view(name)
         if not 0 <= item < len(view.items):
             raise Refused(404, "not_found", f"the list has no item {item}")
         pairs = view.items.pairs_of(item)
         if pair is None or view.items.single:
-            return Place(view.items, item, view.first_undecided(item), choice)
+            return PairPlace(view.items, item, view.first_undecided(item), choice)
         number = forms.whole({"pair": pair}, "pair")
         if number not in pairs:
             raise Refused(404, "not_found", f"the item has no pair {number}")
-        return Place(view.items, item, number, choice)
+        return PairPlace(view.items, item, number, choice)
 
-    def _moved(self, request: Request, before: Place, place: Place, viewer: Viewer, message: str) -> Response:
+    def _moved(self, request: Request, before: PairPlace, place: PairPlace, viewer: Viewer, message: str) -> Response:
         """Lead from a place that has changed to another: as a part for the script, else by an address."""
         if request.headers.get(PART) != "detail":
             return RedirectResponse(place.here, 303)
@@ -249,7 +249,7 @@ class ReviewPages:
         return answer
 
     def _shown(
-        self, request: Request, place: Place, viewer: Viewer, *, status: int = 200, before: Place | None = None,
+        self, request: Request, place: PairPlace, viewer: Viewer, *, status: int = 200, before: PairPlace | None = None,
         question: dict[str, Any] | None = None,
     ) -> Response:  # fmt: skip
         """Show a pair: the part for the script, with the rows that have changed, else the whole page."""
@@ -271,8 +271,8 @@ class ReviewPages:
         return answer
 
     def _browse(
-        self, request: Request, name: str, choice: ListChoice, place: Place | None, viewer: Viewer, *, explicit: bool,
-        status: int = 200, question: dict[str, Any] | None = None,
+        self, request: Request, name: str, choice: ListChoice, place: PairPlace | None, viewer: Viewer, *,
+        explicit: bool, status: int = 200, question: dict[str, Any] | None = None,
     ) -> Response:  # fmt: skip
         """A list with a pair of one of its items beside it."""
         view = self.views.view(name)

@@ -10,11 +10,11 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError
-from twinset.jobs.open_recorded import open_recorded
 from twinset.report.item_differences import KEPT_AND_REMOVED, Sides
 from twinset.report.numbers import Numbers, Whole
 from twinset.report.passage_views import PassageTables
 from twinset.report.thumbnails import Thumbnail, read_thumbnail
+from twinset.results.open_recorded import open_recorded
 from twinset.results.stored import StoredResult
 from twinset.results.stored_passages import StoredPassages
 from twinset.web.review import comparison

@@ -43,8 +43,8 @@ class Ledger:
         """Follow the verdicts on the pairs of a list; those with a document of an index cannot be judged."""
         rows = RowVerdicts(self.store, self._digests[items.left], self._digests[items.right])
         known: npt.NDArray[np.bool_] = self._digests.any(axis=1)
-        judged = np.asarray(rows.open & known[items.left] & known[items.right])
-        self._rows[name], self._judged[name] = rows, judged
+        self._rows[name] = rows
+        self._judged[name] = np.logical_and.reduce([rows.open, known[items.left], known[items.right]])
         items.state[:] = np.where(self._judged[name], rows.codes, FIXED)
 
     def refresh(self) -> int:

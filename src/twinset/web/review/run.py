@@ -9,7 +9,7 @@ from typing import Any
 
 from twinset.engines.progress import Progress
 from twinset.options.place import verdicts_beside
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 from twinset.verdicts import VerdictStore
 from twinset.web.limits import RequestLimits
 from twinset.web.origins import Origins

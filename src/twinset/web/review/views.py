@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from twinset.report.numbers import Whole
 from twinset.schema import ScoreColumn
-from twinset.verdicts.events import Content, Event
+from twinset.verdicts.events import Content, Event, subject_of
 from twinset.verdicts.present import State
 from twinset.web.review.choice import ROWS, ListChoice, ListView, count_open
 from twinset.web.review.data import ReviewData
@@ -39,7 +39,7 @@ class Viewer:
 
 
 @dataclass(frozen=True)
-class Place:
+class PairPlace:
     """A pair of an item of a list, in a choice of rows."""
 
     items: ReviewItems
@@ -114,7 +114,7 @@ class ReviewViews:
         least = int(items.least_pair[item])
         states = items.state[pairs.start : pairs.stop]
         lead = int(items.left[pairs[0]])
-        place = Place(items, item, pairs[0], choice)
+        place = PairPlace(items, item, pairs[0], choice)
         open_pairs = int((states == UNDECIDED).sum())
         return {
             "item": item,
@@ -155,7 +155,7 @@ class ReviewViews:
 
     # One pair
 
-    def detail(self, place: Place, viewer: Viewer, chosen: Whole) -> dict[str, Any]:
+    def detail(self, place: PairPlace, viewer: Viewer, chosen: Whole) -> dict[str, Any]:
         """A pair of an item, with its verdicts and the ways on from it."""
         items, view = place.items, self.view(place.items.name)
         left, right = int(items.left[place.pair]), int(items.right[place.pair])
@@ -212,7 +212,7 @@ class ReviewViews:
         limit = self.data.threshold
         return score <= limit if self.data.numbers.by_distance else score >= limit
 
-    def _members(self, place: Place, viewer: Viewer) -> dict[str, Any]:
+    def _members(self, place: PairPlace, viewer: Viewer) -> dict[str, Any]:
         """The members of a cluster around the one shown."""
         items, pairs = place.items, place.items.pairs_of(place.item)
         first = max(pairs.start, min(place.pair - MEMBERS // 2, pairs.stop - MEMBERS))
@@ -271,9 +271,9 @@ class ReviewViews:
         if right is None:
             return None
         for view in self.data.views.values():
-            pair = self.ledger.pair_of(view.items, (left.digest, right.digest))
+            pair = self.ledger.pair_of(view.items, subject_of(left.digest, right.digest))
             if pair is not None:
-                return Place(view.items, int(view.items.item_of[pair]), pair, ListChoice()).here
+                return PairPlace(view.items, int(view.items.item_of[pair]), pair, ListChoice()).here
         return None
 
     def progress(self, name: str) -> dict[str, Any]:

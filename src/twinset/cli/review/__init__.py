@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from twinset.cli.support import flags, run
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 
 
 @click.command("review", cls=flags.Command, short_help="Decide on clusters and pairs in a browser.")
