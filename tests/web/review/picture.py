@@ -76,11 +76,12 @@ def main() -> None:
             for pair, (verdict, who) in zip(chain, said, strict=True):
                 judge(review, "pairs", pair, pair, verdict, who)
             take(browser, review, "/conflicts", "review-conflict", 460)
-        subprocess.run([sys.executable, str(ROOT / "examples" / "stories.py"), scratch], check=True, capture_output=True)
+        stories = str(ROOT / "examples" / "stories.py")
+        subprocess.run([sys.executable, stories, scratch], check=True, capture_output=True)
         twinset.dedup(folder / "stories.jsonl", output=folder / "stories", threshold=0.6, floor=0.4)
         with Review(folder / "stories", who="Ann") as review:
             label(review)
-            take(browser, review, "/sample?precision=0.8", "review-sample", 760)
+            take(browser, review, "/sample?precision=0.8", "review-sample", 880)
         source = folder / "essays.jsonl"
         source.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in ESSAYS.items()), "utf-8")
         twinset.find_passages(source, output=folder / "essays", least=10)

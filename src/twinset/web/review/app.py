@@ -310,6 +310,7 @@ class ReviewPages:
             "score_name": self.data.score_name,
             "threshold": self.data.threshold,
             "blind_fixed": self.blind,
+            "sampling": "choice" in values and values["choice"].sample is not None,
             "without_texts": self.data.shown.without_texts,
         }
         return self.pages.answer(request, template, status=status, viewer=viewer, **shared, **values)

@@ -93,7 +93,7 @@ async function stored_by(address, fields) {
     const where = answer.headers.get("X-Location");
     if (!where) return problem(body);
     show(body, where, { focus: false });
-    say(answer.ok ? answer.headers.get("X-Message") ?? "" : "Somebody has judged this since the page was made.");
+    say(answer.ok ? answer.headers.get("X-Message") ?? "" : ""); // a question has the focus, and speaks for itself
   } catch (error) { failed(error); }
 }
 
