@@ -53,9 +53,7 @@ class Server:
     def connect(self, timeout: float = 60) -> HTTPConnection:
         return HTTPConnection(self.host, self.port, timeout=timeout)
 
-    def ask(
-        self, method: str, path: str, body: Any = None, token: str | None = WRITE, **headers: str | None
-    ) -> Reply:
+    def ask(self, method: str, path: str, body: Any = None, token: str | None = WRITE, **headers: str | None) -> Reply:
         """Send one request; a body that is not bytes goes as JSON. A header `x_y` is X-Y, one of None is left out."""
         connection = self.connect()
         sent = {"Authorization": f"Bearer {token}"} if token else {}

@@ -96,7 +96,12 @@ def test_pages_of_other_sites_cannot_send_requests(server: Server) -> None:
     assert query(Sec_Fetch_Site="same-origin") == 200
     assert query(Origin="null", Sec_Fetch_Site="same-origin") == 200
     assert query() == 403, "a cookie needs an origin"
-    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{server.port + 1}", f"http://localhost{server.port}"):
+    for origin in (
+        "http://evil.example",
+        "null",
+        f"http://127.0.0.1:{server.port + 1}",
+        f"http://localhost{server.port}",
+    ):
         assert query(Origin=origin) == 403, origin
     for site in ("cross-site", "same-site"):
         assert query(Sec_Fetch_Site=site) == 403
@@ -259,9 +264,7 @@ def test_a_browser_gets_a_page_instead_of_json(server: Server) -> None:
 
 
 def test_two_servers_have_cookies_of_their_own(serve: Serve, file: str) -> None:
-    names = {
-        serve(file).get(f"/?token={WRITE}", token=None).headers["set-cookie"].partition("=")[0] for _ in range(2)
-    }
+    names = {serve(file).get(f"/?token={WRITE}", token=None).headers["set-cookie"].partition("=")[0] for _ in range(2)}
     assert len(names) == 2
 
 

@@ -20,12 +20,12 @@ from twinset.documents.frames import one_frame, take_rows
 from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
-from twinset.jobs.open_recorded import open_recorded, read_index_texts
 from twinset.options import DedupOptions
-from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
-from twinset.options.place import Place, result_folder, verdicts_beside
+from twinset.options.place import Place, result_folder
 from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
+from twinset.results.judged import JudgedResult, id_of
+from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from twinset.pairs.explain.shared import Explanation as Explanation
     from twinset.pairs.explain.words import Stretch as Stretch
     from twinset.results.explain import Account as Account
-    from twinset.verdicts.sample import Sample
 
 _LAZY = {
     "Account": "results.explain", "CodeDifference": "pairs.explain.codes_and_vectors",
@@ -92,7 +91,7 @@ def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
     return json.read_json(path, parse_options=options)
 
 
-class DedupResult:
+class DedupResult(JudgedResult):
     """A clean collection: `.kept`, `.mask`, `.removed`, `.clusters`, `.pairs`, `.summary` and `.plan`."""
 
     def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
@@ -188,47 +187,6 @@ class DedupResult:
 
     rethreshold = recut
 
-    def sample(self, **options: Any) -> "Sample":
-        """Draw a random sample of the pairs to label, stratified by similarity, and store it with the verdicts.
-
-        The pairs are those of distinct contents, down to the floor of the result. The same pairs are drawn from the
-        same contents and seed in any order, and a sample that was drawn before is returned as it is stored.
-
-        Parameters
-        ----------
-        **options
-            The options of `twinset verdicts sample`, as keyword arguments: `pairs`, `strata`, `seed`, `verdicts`,
-            `name`. A result in memory needs `verdicts`, the file to store the sample in.
-
-        Returns
-        -------
-        Sample
-            With `.pairs`, in the order in which they are to be labelled, and `.strata`.
-
-        Examples
-        --------
-        >>> import twinset
-        >>> rose = "a rose is a rose is a rose in any garden of the town"
-        >>> done = twinset.dedup([rose, rose + " hall", rose + " wall"], shingle="word:3")
-        >>> drawn = done.sample(pairs=2, verdicts="roses.verdicts")
-        >>> [(one.left.id, one.right.id) for one in drawn.pairs], drawn.population
-        ([('1', '2'), ('0', '1')], 3)
-        """
-        from twinset.options.verdicts import SampleVerdictsOptions, user_name
-        from twinset.results.pairs_to_sample import PairsToSample
-        from twinset.verdicts.sample import draw_sample
-        from twinset.verdicts.store import VerdictStore
-
-        checked = SampleVerdictsOptions.of(**options)
-        recorded = self.recorded
-        if checked.verdicts is None and not recorded.folder.name:
-            raise OptionError("this result has no folder, so no file is beside it; name one with verdicts=FILE")
-        drawn = PairsToSample(recorded)
-        with VerdictStore(checked.verdicts or verdicts_beside(recorded.folder), basis=recorded.basis) as store:
-            chosen = {"pairs": checked.pairs, "strata": checked.strata, "seed": checked.seed}
-            who = checked.name or user_name()
-            return draw_sample(store, drawn.population, drawn.names, who=who, **chosen)
-
     def explain(self, id: str | int, other: str | int | None = None, *, source: Sequence[object] = ()) -> "Account":
         """Explain why a document was removed or kept, with its cluster and the differences.
 
@@ -256,7 +214,7 @@ class DedupResult:
         """
         from twinset.results.explain import account
 
-        named = _id_of("id", id), None if other is None else _id_of("other", other)
+        named = id_of("id", id), None if other is None else id_of("other", other)
         return account(self.recorded.but(moved=source), *named)
 
     def report(self, path: Any, **options: Any) -> Path:
@@ -348,14 +306,6 @@ class DedupResult:
 
     def _repr_html_(self) -> str:
         return dedup_as_html(self.summary, self.removed)
-
-
-def _id_of(name: str, id: object) -> str:
-    if isinstance(id, (int, np.integer)) and not isinstance(id, bool):
-        return str(id)
-    if isinstance(id, str):
-        return id.encode("utf-8", "backslashreplace").decode()  # as the id of a file whose name is not UTF-8
-    raise OptionError(f"{name} is {shown_value(id)}, of type {type(id).__name__}; allowed: a string or a whole number")
 
 
 def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | PassagesResult":

@@ -92,12 +92,13 @@ class Database:
     def _recognise(self) -> None:
         """Check that this is a file of verdicts of this version; make an empty file into one."""
         if not self.read_only:
-            self._db.pragma("journal_mode", "wal")
             self._db.pragma("synchronous", "full")
-            with self.transaction():
-                empty = not self._db.execute("SELECT count(*) FROM sqlite_schema").get
-                if empty and self._db.pragma("application_id") == 0:
-                    self._db.execute(_CREATE)
+            if self._is_new():  # before the log is used: other programs recognise the file by its header
+                with self.transaction():
+                    if self._is_new():
+                        self._db.execute(_CREATE)
+            if self._db.pragma("application_id") == _APPLICATION:
+                self._db.pragma("journal_mode", "wal")
         found, version = self._db.pragma("application_id"), self._db.pragma("user_version")
         if found != _APPLICATION:
             raise DamagedError(f"{self.name} is not a file of verdicts; name one that twinset review has made")
@@ -109,6 +110,10 @@ class Database:
         wrong = self._db.execute("PRAGMA quick_check(1)").get
         if wrong != "ok":
             raise DamagedError(f"{self.name} is damaged: {wrong}; {_RESTORE}")
+
+    def _is_new(self) -> bool:
+        """Whether the file is an empty database."""
+        return not self._db.execute("SELECT count(*) FROM sqlite_schema").get and self._db.pragma("application_id") == 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -124,7 +124,7 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 
 def _row(event: Event) -> dict[str, str]:
-    row = {name: getattr(event, name, "") for name in COLUMNS}
+    row: dict[str, Any] = {name: getattr(event, name, "") for name in COLUMNS}
     when = _START + timedelta(microseconds=event.time)
     return {**row, "time": when.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), **{one: row[one].hex() for one in _DIGESTS}}
 
@@ -211,8 +211,11 @@ def _event(row: Mapping[str, str], where: str) -> Event:
     right = digest("right", may_lack=not of_pair)
     if bool(left) == of_log or (right and right == left) or (kind == "principal" and right):
         raise RowError(f"{kind} needs other contents: two different ones, or one for principal", where=where)
-    others = {name: row[name] for name in ("mark", "step", "who", "left_id", "right_id", "note", "of", "basis", "data")}
-    event = Event(time=microseconds, kind=kind, left=left, right=right, **others)
+    event = Event(
+        mark=row["mark"], step=row["step"], time=microseconds, who=row["who"], kind=kind, left=left, right=right,
+        left_id=row["left_id"], right_id=row["right_id"], note=row["note"], of=row["of"], basis=row["basis"],
+        data=row["data"],
+    )  # fmt: skip
     if kind in (SAMPLE, SAMPLED):
         try:
             check_facts(event)

@@ -118,7 +118,7 @@ def precision_interval(labels: Sequence[Labels]) -> tuple[float, float]:
     >>> [round(one, 3) for one in precision_interval([Labels(1000, 57, 3)])]
     [0.861, 0.99]
     >>> [round(one, 3) for one in precision_interval([Labels(9000, 30, 0), Labels(1000, 27, 3)])]
-    [0.876, 0.998]
+    [0.888, 1.0]
     >>> precision_interval([Labels(30, 30, 0)]), precision_interval([Labels(30, 0, 0)])
     ((1.0, 1.0), (0.0, 1.0))
     """

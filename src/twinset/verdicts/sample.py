@@ -103,28 +103,17 @@ def draw_sample(
     pairs, strata, seed
         The number of pairs to draw, of ranges of scores, and the seed.
     """
-    unique = _in_random_order(population, seed)
-    scores = population.score[unique]
-    if not len(unique):
-        raise OptionError("there are no pairs to sample: no two different contents are as similar as the floor")
-    edges = _edges(population, scores, strata)
-    stratum = np.searchsorted(edges, scores, "right") - 1
-    sizes = np.bincount(stratum, minlength=len(edges))
-    edges, sizes = edges[sizes > 0], sizes[sizes > 0]
-    stratum = np.searchsorted(edges, scores, "right") - 1
-    drawn = _allot(sizes, pairs)
-    chosen = np.concatenate([np.flatnonzero(stratum == h)[:count] for h, count in enumerate(drawn.tolist())])
-    chosen = np.sort(chosen)  # back to the random order, in which pairs are labelled
-    rows = unique[chosen]
+    chosen = chosen_rows(population, pairs, strata, seed)
+    rows = chosen.rows
     made = Sample(
         _mark(population, seed, pairs, strata, rows), 0, seed, population.measure, population.check,
-        tuple(Stratum(*one) for one in zip(edges.tolist(), sizes.tolist(), drawn.tolist(), strict=True)),
+        chosen.strata,
         tuple(
             SampledPair(
                 Content(population.left[row].tobytes(), left), Content(population.right[row].tobytes(), right),
-                float(population.score[row]), h, sizes[h] / drawn[h],
+                float(population.score[row]), h, chosen.strata[h].population / chosen.strata[h].drawn,
             )
-            for row, h, (left, right) in zip(rows.tolist(), stratum[chosen].tolist(), name(rows), strict=True)
+            for row, h, (left, right) in zip(rows.tolist(), chosen.stratum.tolist(), name(rows), strict=True)
         ),
     )  # fmt: skip
     known = next((one for one in samples_of(store) if one.mark == made.mark), None)
@@ -132,6 +121,32 @@ def draw_sample(
         return known
     store.add_sample(made.mark, _header(made), _rows(made), who=who, basis=population.basis)
     return next(one for one in samples_of(store) if one.mark == made.mark)
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows of a population in a random order, the stratum of each, and the strata, ascending."""
+
+    rows: npt.NDArray[np.int64]
+    stratum: npt.NDArray[np.int64]
+    strata: tuple[Stratum, ...]
+
+
+def chosen_rows(population: Population, pairs: int, strata: int, seed: int) -> ChosenRows:
+    """Choose the rows of a sample at random, some of each stratum."""
+    order = _in_random_order(population, seed)
+    scores = population.score[order]
+    if not len(order):
+        raise OptionError("there are no pairs to sample: no two different contents are as similar as the floor")
+    edges = _edges(population, scores, min(strata, pairs))  # each stratum needs a label
+    sizes = np.bincount(np.searchsorted(edges, scores, "right") - 1, minlength=len(edges))
+    edges, sizes = edges[sizes > 0], sizes[sizes > 0]
+    stratum = np.searchsorted(edges, scores, "right") - 1
+    drawn = _allot(sizes, pairs)
+    first = [np.flatnonzero(stratum == h)[:count] for h, count in enumerate(drawn.tolist())]
+    chosen = np.sort(np.concatenate(first))  # back to the random order, in which pairs are labelled
+    listed = tuple(Stratum(*one) for one in zip(edges.tolist(), sizes.tolist(), drawn.tolist(), strict=True))
+    return ChosenRows(order[chosen], stratum[chosen], listed)
 
 
 def limit_of(sample: Sample, score: float) -> float:
@@ -218,18 +233,17 @@ def _edges(population: Population, scores: Shares, strata: int) -> Shares:
 
 
 def _allot(sizes: npt.NDArray[np.int64], pairs: int) -> npt.NDArray[np.int64]:
-    """Divide labels among strata: a part equally, the rest by size; none gets more than it has, each at least one.
+    """Divide labels among strata: a part equally, the rest by size; each gets at least one, none more than it has.
 
     Examples
     --------
     >>> _allot(np.array([900, 90, 10]), 60).tolist(), _allot(np.array([4, 90, 10]), 60).tolist()
     ([37, 13, 10], [4, 46, 10])
     """
-    wanted = max(pairs, len(sizes))
     share = _LEAST_PART / len(sizes) + (1 - _LEAST_PART) * sizes / sizes.sum()
-    drawn = np.zeros(len(sizes), np.int64)
-    while drawn.sum() < min(wanted, sizes.sum()):
-        left = wanted - int(drawn.sum())
+    drawn = np.ones(len(sizes), np.int64)
+    while drawn.sum() < min(pairs, sizes.sum()):
+        left = pairs - int(drawn.sum())
         room = sizes - drawn
         ideal = np.where(room > 0, share, 0.0)
         ideal = ideal / ideal.sum() * left
@@ -238,7 +252,7 @@ def _allot(sizes: npt.NDArray[np.int64], pairs: int) -> npt.NDArray[np.int64]:
             order = np.lexsort((np.arange(len(sizes)), -np.where(room > 0, ideal, -1.0)))
             step[order[: min(left, int(np.count_nonzero(room)))]] = 1
         drawn += step
-    return np.maximum(drawn, 1)
+    return drawn
 
 
 def _in_random_order(population: Population, seed: int) -> npt.NDArray[np.int64]:
@@ -255,7 +269,8 @@ def _in_random_order(population: Population, seed: int) -> npt.NDArray[np.int64]
     order = np.lexsort((words[:, 3], words[:, 2], words[:, 1], words[:, 0], mixed))
     fresh = (left != right).any(axis=1)[order]
     fresh[1:] &= (words[order[1:]] != words[order[:-1]]).any(axis=1)
-    return order[fresh]
+    chosen: npt.NDArray[np.int64] = order[fresh]
+    return chosen
 
 
 def _mix(words: Hashes) -> Hashes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from twinset.engines.progress import Silent
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 from twinset.web.review.run import opened_review
 from twinset.web.serving import bind, serve
 from twinset.web.tokens import Token, Tokens
@@ -14,6 +14,6 @@ from twinset.web.tokens import Token, Tokens
 
 def serve_review(say: Callable[[str], object], folder: str, verdicts: str, token: str) -> None:
     """Serve the review of a result, and say where."""
-    tokens = Tokens([Token(token)])
-    with bind() as listening, opened_review(Path(folder), ReviewOptions.of(verdicts=verdicts), Silent(), tokens) as guard:
+    tokens, options = Tokens([Token(token)]), ReviewOptions.of(verdicts=verdicts)
+    with bind() as listening, opened_review(Path(folder), options, Silent(), tokens) as guard:
         serve(guard, listening, f"http://127.0.0.1:{listening.getsockname()[1]}", announce=say)

@@ -71,9 +71,9 @@ def kill_loop(nursery: Nursery, folder: Path, kills: int, seed: int) -> None:
             one.join(60)
             assert not one.is_alive()
             assert not one.problem
-            assert one.acknowledged
             sent.update(one.sent)
             acknowledged += one.acknowledged
+        assert sum(len(one.acknowledged) for one in people) >= wanted
         with VerdictStore(file) as store:
             stored = [event.note for event in store.events() if event.note]
         assert len(stored) == len(set(stored)), "a verdict is there twice"

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from twinset.engines.progress import Silent
-from twinset.options.review import ReviewOptions
+from twinset.options.place import verdicts_beside
+from twinset.options.web.review import ReviewOptions
 from twinset.verdicts import State, VerdictStore
 from twinset.web.connections import BoundedConnection
 from twinset.web.framework import uvicorn
-from twinset.web.review.run import opened_review, verdicts_file
+from twinset.web.review.run import opened_review
 from twinset.web.serving import bind, url_of
 from twinset.web.tokens import READ, WRITE, Token, Tokens
 
@@ -37,7 +38,7 @@ class Review:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.folder = folder
-        self.file = Path(options.get("verdicts") or verdicts_file(folder))
+        self.file = Path(options.get("verdicts") or verdicts_beside(folder))
         tokens = Tokens([Token(TOKEN, WRITE, "token"), Token(READER, READ, "Rita")], is_random=True)
         self._stack = ExitStack()
         listening = self._stack.enter_context(bind())
@@ -104,6 +105,6 @@ def ask(
     request = urllib.request.Request(f"{root}{path}", data, {**known, **headers})
     try:
         with _OPENER.open(request, timeout=_PATIENCE) as answer:
-            return Answer(answer.status, dict(answer.headers), answer.read().decode("utf-8"))
+            return Answer(answer.status, dict(answer.headers), answer.read().decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
         return Answer(error.code, dict(error.headers), error.read().decode("utf-8"))

@@ -48,7 +48,7 @@ def test_each_part_has_a_name(browser: Browser, review: Review) -> None:
     browser.visit(review.url("/clusters"))
     unnamed = browser.run(
         "return [...document.querySelectorAll('button, a, input:not([type=hidden]), select, textarea, [role=region]')]"
-        ".filter((one) => !(one.innerText?.trim() || one.ariaLabel || one.labels?.length || one.title))"
+        ".filter((one) => !(one.textContent.trim() || one.ariaLabel || one.labels?.length || one.title))"
         ".map((one) => one.outerHTML)"
     )
     assert unnamed == []

@@ -126,8 +126,9 @@ def test_names_of_columns_and_of_files_are_text(browser: Browser, tmp_path: Path
                 browser.visit(review.url(path))
                 unharmed(browser, f"{folder.name} {path}")
             if folder.name == "OUT":
-                columns = "return [...document.querySelectorAll('.columns th[scope=row]')].map((one) => one.textContent)"
-                heads = browser.run(columns)
+                heads = browser.run(
+                    "return [...document.querySelectorAll('.columns [scope=row]')].map((it) => it.textContent)"
+                )
                 assert heads == names
             assert browser.console() == []
 

@@ -161,7 +161,7 @@ def test_search_filters_and_orders(browser: Browser, review: Review) -> None:
     browser.type("#q", "b-edge")
     browser.wait("document.querySelectorAll('#rows li').length === 1")
     assert rows(browser) == ["b"]
-    assert browser.text("#count") == "1 to 1 of 1 cluster of 3 found"
+    assert browser.text("#count") == "1 to 1 of 1 cluster found, 3 in all"
     assert browser.address.endswith("/clusters?q=b-edge")
     browser.click("#clear")
     browser.wait("document.querySelectorAll('#rows li').length === 3")
@@ -236,7 +236,7 @@ def test_a_conflict_is_shown_and_asked(browser: Browser, review: Review) -> None
             ".map((id) => id.textContent).join() === arguments[0]).click()"
         )
         browser.run(link, f"{left},{right}")
-        shows(browser, right)
+        browser.wait("document.getElementById('detail-title').textContent === arguments[0]", f"{left} and {right}")
         browser.run("document.getElementById('on').checked = false")
         browser.press(key)
         browser.wait("document.querySelector('.verdict .now')")

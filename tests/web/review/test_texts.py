@@ -21,7 +21,7 @@ def test_texts_come_back(texts: list[str | None], portion: int, dice: object) ->
         file.add(np.array(some), [None if texts[one] is None else texts[one].encode() for one in some])
     assert [file.text(place) for place in range(len(texts))] == texts
     for place, text in enumerate(texts):
-        assert file.beginning(place) == " ".join((text or "").split())[:BEGINNING]
+        assert beginning_of(file.bytes_of(place, 8 * BEGINNING) or b"") == " ".join((text or "").split())[:BEGINNING]
     file.close()
 
 

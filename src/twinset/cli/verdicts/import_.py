@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from twinset.cli.screen import show
@@ -26,7 +28,7 @@ def command(file: str, source: str, as_json: bool) -> None:
     with VerdictStore(file) as store:
         done = import_events(store, source)
         disputed = [(store.state(one), by) for one, by in done.disputed]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "left": one.left.id,
             "right": one.right.id if one.right else None,

@@ -19,7 +19,7 @@ from twinset.web.review.data import ReviewData
 from twinset.web.review.judging import Judging, Verdict
 from twinset.web.review.ledger import Ledger
 from twinset.web.review.sampling import Sampling
-from twinset.web.review.views import LABELS, Place, ReviewViews, Viewer
+from twinset.web.review.views import LABELS, PairPlace, ReviewViews, Viewer
 from twinset.web.tokens import WRITE
 
 PART = "x-part"
@@ -88,7 +88,7 @@ class ReviewPages:
         place = None
         if len(chosen):
             item = int(chosen[min((choice.page - 1) * ROWS, len(chosen) - 1)])
-            place = Place(view.items, item, view.first_undecided(item), choice)
+            place = PairPlace(view.items, item, view.first_undecided(item), choice)
         return self._browse(request, name, choice, place, viewer, explicit=False)
 
     def item_page(self, request: Request, name: str, item: int) -> Response:
@@ -146,7 +146,7 @@ class ReviewPages:
             return self._shown(request, place, viewer, status=409, question=question)
         self.ledger.refresh()
         after = self.judging.next_place(place, verdict) if goes_on else place
-        return self._moved(request, after, viewer, f"Stored: {verdict.word}.")
+        return self._moved(request, place, after, viewer, f"Stored: {verdict.word}.")
 
     async def state(self, request: Request) -> Response:
         """Change a statement of a conflict."""
@@ -185,12 +185,13 @@ class ReviewPages:
             subjects = turn(viewer.who)
             self.ledger.refresh()
             if not subjects:
-                return self._moved(request, place, viewer, f"There is nothing of {viewer.who} to be {word.lower()}.")
+                message = f"There is nothing of {viewer.who} to be {word.lower()}."
+                return self._moved(request, place, place, viewer, message)
             pairs = [pair for one in subjects if (pair := self.ledger.pair_of(place.items, one)) is not None]
+            after = place
             if pairs and place.pair not in pairs:
-                pair = pairs[0]
-                place = Place(place.items, int(place.items.item_of[pair]), pair, choice)
-            return self._moved(request, place, viewer, f"{word}.")
+                after = PairPlace(place.items, int(place.items.item_of[pairs[0]]), pairs[0], choice)
+            return self._moved(request, place, after, viewer, f"{word}.")
 
         return await asyncio.to_thread(act)
 
@@ -227,46 +228,51 @@ class ReviewPages:
         if name not in self.data.views:
             raise Refused(404, "not_found", "there is no such page")
 
-    def _place(self, name: str, item: int, pair: str | None, choice: ListChoice) -> Place:
+    def _place(self, name: str, item: int, pair: str | None, choice: ListChoice) -> PairPlace:
         view = self.views.view(name)
         if not 0 <= item < len(view.items):
             raise Refused(404, "not_found", f"the list has no item {item}")
         pairs = view.items.pairs_of(item)
         if pair is None or view.items.single:
-            return Place(view.items, item, view.first_undecided(item), choice)
+            return PairPlace(view.items, item, view.first_undecided(item), choice)
         number = forms.whole({"pair": pair}, "pair")
         if number not in pairs:
             raise Refused(404, "not_found", f"the item has no pair {number}")
-        return Place(view.items, item, number, choice)
+        return PairPlace(view.items, item, number, choice)
 
-    def _moved(self, request: Request, place: Place, viewer: Viewer, message: str) -> Response:
-        """Lead to another place: as a part for the script, else by an address."""
+    def _moved(self, request: Request, before: PairPlace, place: PairPlace, viewer: Viewer, message: str) -> Response:
+        """Lead from a place that has changed to another: as a part for the script, else by an address."""
         if request.headers.get(PART) != "detail":
             return RedirectResponse(place.here, 303)
-        answer = self._shown(request, place, viewer)
+        answer = self._shown(request, place, viewer, before=before)
         answer.headers["x-message"] = message.encode("ascii", "replace").decode()
         return answer
 
     def _shown(
-        self, request: Request, place: Place, viewer: Viewer, status: int = 200, question: dict[str, Any] | None = None
-    ) -> Response:
-        """Show a pair: the part for the script, else the whole page."""
+        self, request: Request, place: PairPlace, viewer: Viewer, *, status: int = 200, before: PairPlace | None = None,
+        question: dict[str, Any] | None = None,
+    ) -> Response:  # fmt: skip
+        """Show a pair: the part for the script, with the rows that have changed, else the whole page."""
         if request.headers.get(PART) != "detail":
             return self._browse(
                 request, place.items.name, place.choice, place, viewer, explicit=True, status=status, question=question
             )
         chosen = self.views.view(place.items.name).select(place.choice)
         detail = self.views.detail(place, viewer, chosen)
+        changed = {one.item: one for one in (before, place) if one is not None}
+        rows = [
+            self.views.row(one.items, one.choice, one.item, viewer, one.item == place.item) for one in changed.values()
+        ]
         answer = self._page(
-            request, "parts/detail.html", place.items.name, status=status, detail=detail, question=question,
+            request, "parts/detail.html", place.items.name, status=status, detail=detail, question=question, rows=rows,
             choice=place.choice, progress=self.views.progress(place.items.name),
         )  # fmt: skip
         answer.headers["x-location"] = place.here
         return answer
 
     def _browse(
-        self, request: Request, name: str, choice: ListChoice, place: Place | None, viewer: Viewer, *, explicit: bool,
-        status: int = 200, question: dict[str, Any] | None = None,
+        self, request: Request, name: str, choice: ListChoice, place: PairPlace | None, viewer: Viewer, *,
+        explicit: bool, status: int = 200, question: dict[str, Any] | None = None,
     ) -> Response:  # fmt: skip
         """A list with a pair of one of its items beside it."""
         view = self.views.view(name)
@@ -277,7 +283,7 @@ class ReviewPages:
         return self._page(
             request, "browse.html", name, status=status, choice=choice, question=question, explicit=explicit,
             list=self.views.rows(name, choice, viewer, None if place is None else place.item), detail=detail,
-            states=STATES, orders=self._orders(name, viewer), here=f"/{name}" if place is None else place.here,
+            rows=(), states=STATES, orders=self._orders(name, viewer), here=f"/{name}" if place is None else place.here,
             progress=self.views.progress(name),
         )  # fmt: skip
 
@@ -304,6 +310,7 @@ class ReviewPages:
             "score_name": self.data.score_name,
             "threshold": self.data.threshold,
             "blind_fixed": self.blind,
+            "sampling": "choice" in values and values["choice"].sample is not None,
             "without_texts": self.data.shown.without_texts,
         }
         return self.pages.answer(request, template, status=status, viewer=viewer, **shared, **values)

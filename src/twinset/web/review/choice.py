@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -214,7 +214,7 @@ class ListView:
         """Return all items in an order; equal ones in input order."""
         if order not in self._orders:
             items = self.items
-            keys = {
+            keys: dict[str, Callable[[], Any]] = {
                 "": lambda: np.arange(len(items)),
                 "least": lambda: items.least,
                 "most": lambda: -items.least,

@@ -53,7 +53,8 @@ def compare(
     if shortened:
         ours, theirs = ours[:LONGEST], theirs[:LONGEST]
     found = pair_difference(kind, ours, theirs, recorded, context, most, names)
-    return {"form": "elements" if "elements" in found else "words", "shortened": shortened, **found}
+    text = theirs[:MOST] if found["same"] and kind == "text" else ""
+    return {"form": "elements" if "elements" in found else "words", "shortened": shortened, "text": text, **found}
 
 
 def _columns(recorded: StoredResult, left: str, right: str) -> list[dict[str, Any]]:
@@ -61,11 +62,10 @@ def _columns(recorded: StoredResult, left: str, right: str) -> list[dict[str, An
     ours, theirs = orjson.loads(left or "{}"), orjson.loads(right or "{}")
     columns = []
     for column in recorded.options.text_columns:
-        values = str(ours.get(column.name, "")), str(theirs.get(column.name, ""))
-        difference = Difference(*(value[:MOST] for value in values), column_options(recorded.options, column.shingle))
-        same = values[0] == values[1]
-        parts = [] if same else [_part(one) for one in difference.parts()]
-        columns.append({"name": column.name, "same": same, "value": values[0], "parts": parts})
+        one, other = (str(record.get(column.name, ""))[:MOST] for record in (ours, theirs))
+        difference = Difference(one, other, column_options(recorded.options, column.shingle))
+        parts = [] if one == other else [_part(part) for part in difference.parts()]
+        columns.append({"name": column.name, "same": one == other, "value": one, "parts": parts})
     return columns
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError
-from twinset.jobs.open_recorded import open_recorded
 from twinset.report.item_differences import KEPT_AND_REMOVED, Sides
 from twinset.report.numbers import Numbers, Whole
 from twinset.report.passage_views import PassageTables
 from twinset.report.thumbnails import Thumbnail, read_thumbnail
+from twinset.results.open_recorded import open_recorded
 from twinset.results.stored import StoredResult
 from twinset.results.stored_passages import StoredPassages
 from twinset.web.review import comparison
@@ -59,7 +59,7 @@ class ReviewData:
             items.name: ListView(items, self.shown, self.threshold, self.conflicts[items.name]) for items in lists
         }
         self.shown.read_texts(self.recorded, progress)
-        self._forget_tables()
+        self.forget_tables()
         self._compared = lru_cache(maxsize=_COMPARISONS)(self._compare)
         self.picture = lru_cache(maxsize=_PICTURES)(self._read_picture)
 
@@ -77,7 +77,7 @@ class ReviewData:
             yield cluster_items(recorded, numbers)
         yield pair_items(recorded, numbers)
 
-    def _forget_tables(self) -> None:
+    def forget_tables(self) -> None:
         """Free what the arrays have now."""
         for name in ("pairs", "removed", "clusters"):
             self.recorded.forget(name)

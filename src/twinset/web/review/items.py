@@ -150,7 +150,7 @@ def pair_items(recorded: StoredResult, numbers: Numbers) -> ReviewItems:
 def passage_items(recorded: StoredPassages, tables: PassageTables) -> ReviewItems:
     """The pairs of documents that share passages; the score is the larger of their shares in common."""
     # The table has a row for each document that could be read, in their order.
-    numbers = np.flatnonzero(np.asarray(recorded.documents["status"]) != UNREADABLE)
+    numbers = np.flatnonzero(np.asarray(recorded.documents["status"]) != UNREADABLE).astype(np.uint32)
     words = np.maximum(np.asarray(tables.copied["words"]).astype(np.float64), 1)
     share = np.minimum(tables.shared / np.minimum(words[tables.left], words[tables.right]), 1.0)
     rows = np.arange(len(tables.left))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from twinset.errors import OptionError
-from twinset.verdicts import Subject, VerdictStore, subject_of
+from twinset.verdicts import Content, Subject, VerdictStore, subject_of
 from twinset.web.answers import Refused
 from twinset.web.review.forms import whole
-from twinset.web.review.views import WORDS, Place, ReviewViews
+from twinset.web.review.views import WORDS, PairPlace, ReviewViews
 from twinset.wording import either
 
 ON_PAIRS = ("duplicate", "different", "unsure", "undecided", "note")
@@ -39,7 +39,7 @@ class Judging:
     def __init__(self, views: ReviewViews, store: VerdictStore) -> None:
         self._views, self._ledger, self._store = views, views.ledger, store
 
-    def store(self, place: Place, verdict: Verdict, who: str) -> None:
+    def store(self, place: PairPlace, verdict: Verdict, who: str) -> None:
         """Store a verdict on a pair or one of its documents; it is on the disk when this returns.
 
         Raises `VerdictChangedError` if the same was judged after the page was made.
@@ -49,30 +49,32 @@ class Judging:
         chosen = left if verdict.side == "left" else right
         if not (any(left.digest) and any(right.digest)):
             raise OptionError("a document of an index cannot be judged here; judge it in a result that contains it")
-        given = {"who": who, "seen": verdict.seen}
+        note, seen = verdict.note, verdict.seen
         match verdict.kind:
             case "note":
-                self._store.annotate(verdict.note, left, right, **given)
+                self._store.annotate(note, left, right, who=who, seen=seen)
             case "duplicate" | "different" | "unsure" | "undecided":
-                self._store.judge(verdict.kind, left, right, note=verdict.note, **given)
+                self._store.judge(verdict.kind, left, right, note=note, who=who, seen=seen)
             case "principal":
-                others = [one for one in self._ledger.members(items, place.item) if one.digest != chosen.digest]
-                self._store.name_principal(chosen, instead_of=others, **given)
+                self._store.name_principal(chosen, instead_of=self._others(place, chosen), who=who, seen=seen)
             case "no_principal":
-                self._store.withdraw_principal(chosen, **given)
+                self._store.withdraw_principal(chosen, who=who, seen=seen)
             case "take_out" if not items.single:
-                others = [one for one in self._ledger.members(items, place.item) if one.digest != chosen.digest]
-                self._store.take_out(chosen, others, note=verdict.note, **given)
+                self._store.take_out(chosen, self._others(place, chosen), note=note, who=who, seen=seen)
             case _:
                 raise OptionError(f"verdict is {verdict.kind[:40]!r}; allowed: {either((*ON_PAIRS, *ON_DOCUMENTS))}")
 
-    def next_place(self, place: Place, verdict: Verdict) -> Place:
+    def _others(self, place: PairPlace, chosen: Content) -> list[Content]:
+        """The other contents of an item."""
+        return [one for one in self._ledger.members(place.items, place.item) if one.digest != chosen.digest]
+
+    def next_place(self, place: PairPlace, verdict: Verdict) -> PairPlace:
         """Return the next undecided pair after a verdict on a pair; the same place after any other verdict."""
         if verdict.kind not in ("duplicate", "different", "unsure", "take_out"):
             return place
         view = self._views.view(place.items.name)
         found = view.undecided_after(place.choice, view.select(place.choice), place.item, place.pair)
-        return place if found is None else Place(place.items, *found, place.choice)
+        return place if found is None else PairPlace(place.items, *found, place.choice)
 
     def restate(self, fields: Mapping[str, str], who: str) -> None:
         """Change a statement of a conflict; it is named by its digests, and must stand."""

@@ -7,7 +7,6 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from twinset.schema import Hashes
 from twinset.verdicts import Conflict, Content, Event, RowVerdicts, State, Subject, VerdictStore, subject_of
 from twinset.verdicts.sample import Sample, samples_of
 from twinset.web.review.data import ReviewData
@@ -43,8 +42,9 @@ class Ledger:
     def _add(self, name: str, items: ReviewItems) -> None:
         """Follow the verdicts on the pairs of a list; those with a document of an index cannot be judged."""
         rows = RowVerdicts(self.store, self._digests[items.left], self._digests[items.right])
-        known = self._digests.any(axis=1)
-        self._rows[name], self._judged[name] = rows, rows.open & known[items.left] & known[items.right]
+        known: npt.NDArray[np.bool_] = self._digests.any(axis=1)
+        self._rows[name] = rows
+        self._judged[name] = np.logical_and.reduce([rows.open, known[items.left], known[items.right]])
         items.state[:] = np.where(self._judged[name], rows.codes, FIXED)
 
     def refresh(self) -> int:
@@ -101,15 +101,6 @@ class Ledger:
         """The events on two documents, each with the one that took it back."""
         return self.store.history(self.content(left).digest, self.content(right).digest)
 
-    def judged_pairs(self, name: str) -> npt.NDArray[np.int64]:
-        """The pairs of a list that can be judged."""
-        return np.flatnonzero(self._judged[name])
-
-    def digests_of(self, places: npt.NDArray[np.uint32]) -> Hashes:
-        """The digests of documents, as two words each."""
-        words: Hashes = np.ascontiguousarray(self._digests[places]).view("<u8")
-        return words
-
     def conflicts(self) -> list[Conflict]:
         """All conflicts of the file."""
         return self._conflicts
@@ -123,4 +114,7 @@ class Ledger:
         """The distinct contents of an item: in a cluster that of the kept document first."""
         pairs = items.pairs_of(item)
         places = [int(items.left[pairs[0]]), *items.right[pairs.start : pairs.stop].tolist()]
-        return list({one.digest: one for one in map(self.content, places)}.values())
+        found: dict[bytes, Content] = {}
+        for one in map(self.content, places):
+            found.setdefault(one.digest, one)
+        return list(found.values())

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from twinset.engines.progress import Progress
-from twinset.options.place import DETAILS_ENDING
-from twinset.options.review import ReviewOptions
+from twinset.options.place import verdicts_beside
+from twinset.options.web.review import ReviewOptions
 from twinset.verdicts import VerdictStore
-from twinset.verdicts.basis import basis_of
 from twinset.web.limits import RequestLimits
 from twinset.web.origins import Origins
 from twinset.web.review.app import ReviewPages
@@ -23,18 +20,6 @@ from twinset.web.serving import bind, check_exposure, serve, url_of
 from twinset.web.tokens import Tokens
 
 _LIMITS = RequestLimits(body=1_000_000)
-
-
-def verdicts_file(folder: Any) -> Path:
-    """Return the file of verdicts of a result: beside it, with the ending ``.verdicts``.
-
-    Examples
-    --------
-    >>> str(verdicts_file("clean/")), str(verdicts_file("clean.csv"))
-    ('clean.verdicts', 'clean.csv.verdicts')
-    """
-    name = os.fsdecode(folder).rstrip(os.sep).removesuffix(DETAILS_ENDING)
-    return Path(f"{name}.verdicts")
 
 
 @contextmanager
@@ -55,8 +40,8 @@ def opened_review(folder: Any, options: ReviewOptions, progress: Progress, token
     origins = Origins(options.host, options.public_url)
     data = ReviewData(folder, options.source, progress, options.scratch)
     try:
-        path = options.verdicts or verdicts_file(folder)
-        with VerdictStore(path, basis=basis_of(data.recorded.options)) as store:
+        path = options.verdicts or verdicts_beside(folder)
+        with VerdictStore(path, basis=data.recorded.basis) as store:
             pages = ReviewPages(data, store, options.who or _user(), options.blind)
             access = Access(cookie="twinset-review")
             yield secured(pages.app(), tokens, origins=origins, limits=_LIMITS, access=access)

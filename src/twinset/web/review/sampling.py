@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from twinset.errors import OptionError
-from twinset.verdicts.basis import basis_of
+from twinset.results.judged import PairsToSample
 from twinset.verdicts.precision import PrecisionAt, estimate_precision
-from twinset.verdicts.sample import Population, draw_sample
+from twinset.verdicts.sample import draw_sample
 from twinset.web.answers import Refused
 from twinset.web.review.data import ReviewData
 from twinset.web.review.forms import whole
@@ -32,34 +29,14 @@ class Sampling:
     def __init__(self, data: ReviewData, ledger: Ledger) -> None:
         self._data, self._ledger = data, ledger
 
-    def population(self) -> tuple[Population, npt.NDArray[np.int64]]:
-        """All scored pairs that can be judged, and their rows."""
-        items, numbers = self._data.views["pairs"].items, self._data.numbers
-        rows = self._ledger.judged_pairs("pairs")
-        sign = -1.0 if numbers.by_distance else 1.0
-        population = Population(
-            self._ledger.digests_of(items.left[rows]), self._ledger.digests_of(items.right[rows]),
-            sign * items.score[rows], numbers.measure, sign * (numbers.ceiling if sign < 0 else numbers.floor),
-            str(self._data.recorded.summary["check"]), basis_of(self._data.recorded.options),
-        )  # fmt: skip
-        return population, rows
-
     def draw(self, fields: Mapping[str, str], who: str) -> None:
         """Draw a sample as a form asks for it."""
         pairs, seed = whole(fields, "pairs"), whole(fields, "seed")
         if not 1 <= pairs <= MOST_PAIRS:
             raise OptionError(f"the number of pairs is {pairs}; allowed: 1 to {MOST_PAIRS:,}")
-        population, rows = self.population()
-        items, shown = self._data.views["pairs"].items, self._data.shown
-
-        def names(chosen: npt.NDArray[np.int64]) -> list[tuple[str, str]]:
-            some = rows[chosen]
-            return [
-                (shown.id(left), shown.id(right))
-                for left, right in zip(items.left[some].tolist(), items.right[some].tolist(), strict=True)
-            ]
-
-        draw_sample(self._ledger.store, population, names, who=who, pairs=pairs, seed=seed)
+        drawn = PairsToSample(self._data.recorded)
+        draw_sample(self._ledger.store, drawn.population, drawn.names, who=who, pairs=pairs, seed=seed)
+        self._data.forget_tables()
 
     def page(self, number: str | None, precision: str) -> dict[str, Any]:
         """What the page of samples shows: a sample by number, the last by default, and its estimate."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,11 @@ import pyarrow.compute as pc
 
 from twinset.engines.progress import Progress
 from twinset.errors import SourceError, StateError
+from twinset.report.item_differences import listed
 from twinset.report.numbers import Whole
 from twinset.results.stored import StoredResult
-from twinset.verdicts.events import DIGEST_BYTES
-from twinset.web.review.texts import TextFile, beginning_of, read_items
+from twinset.schema import DIGEST_BYTES
+from twinset.web.review.texts import BEGINNING, TextFile, beginning_of, read_items
 
 Flags = npt.NDArray[np.bool_]
 
@@ -43,6 +45,8 @@ class ShownDocuments:
         Characters (or elements), and shingles with repeats; 0 for those of an index.
     sources
         The names of the parts.
+    kind
+        The kind of items.
     texts
         Their texts; empty if they cannot be read, for the reason in `without_texts`.
     """
@@ -56,8 +60,10 @@ class ShownDocuments:
     shingles: npt.NDArray[np.uint32]
     sources: list[str]
     texts: TextFile
+    kind: str = "text"
     without_texts: str = ""
-    _haystack: pa.Array = field(default_factory=lambda: pa.array([], pa.large_string()))
+    _haystack: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.large_string()))
+    _pieces: list[tuple[Whole, pa.Array]] = field(default_factory=list)
 
     @classmethod
     def of(cls, recorded: StoredResult, numbers: Whole, scratch: str | None) -> ShownDocuments:
@@ -70,18 +76,18 @@ class ShownDocuments:
         table = recorded.documents.take(pa.array(numbers[:own])) if own else recorded.documents.slice(0, 0)
         beyond = len(numbers) - own
 
-        def column(name: str, missing: int) -> npt.NDArray[np.generic]:
+        def column(name: str, missing: int) -> npt.NDArray[Any]:
             values = np.asarray(table[name])
             return np.concatenate([values, np.full(beyond, missing, values.dtype)])
 
         content = column("content", 0)
         content[own:] = numbers[own:]
         digests = np.zeros((len(numbers), DIGEST_BYTES), np.uint8)
-        stored = table["digest"].combine_chunks()
-        digests[:own] = np.frombuffer(b"".join(stored.to_pylist()), np.uint8).reshape(own, DIGEST_BYTES)
+        digests[:own] = np.ascontiguousarray(recorded.digests[numbers[:own]]).view(np.uint8)
         return cls(
             numbers, ids, column("part", _UNKNOWN), content, digests, column("length", 0), column("shingles", 0),
             [str(name) for name in recorded.table("sources")["path"].to_pylist()], TextFile(len(numbers), scratch),
+            recorded.options.item_kind,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -90,24 +96,52 @@ class ShownDocuments:
     def read_texts(self, recorded: StoredResult, progress: Progress) -> None:
         """Read all texts and make the search; if that fails, the documents are shown without."""
         progress.stage("reading texts", len(self), "documents")
-        beginnings = [""] * len(self)
-        searched = recorded.options.item_kind not in ("codes", "vectors")
         try:
-            if recorded.options.item_kind != "images":
+            if self.kind != "images":
                 for places, texts in read_items(recorded, self.numbers, progress.advance):
                     self.texts.add(places, texts)
-                    if searched:
-                        for place, text in zip(places.tolist(), texts, strict=True):
-                            beginnings[place] = beginning_of(text or b"")
+                    self._index(places, [self._beginning(text) for text in texts])
         except (SourceError, StateError) as error:
             self.without_texts = str(error)
-        self.index(beginnings)
+        self.finish()
 
-    def index(self, beginnings: Sequence[str]) -> None:
-        """Make the search from the beginnings of all texts."""
-        names = pc.utf8_lower(self.ids)
+    def _beginning(self, data: bytes | None) -> str:
+        """The beginning of an item as it is read; empty for those without words."""
+        if not data or self.kind in ("codes", "vectors", "images"):
+            return ""
+        return beginning_of(data if self.kind == "text" else listed(data.decode(), self.kind).encode())
+
+    def beginning(self, place: int) -> str:
+        """The beginning of the text of a document; empty if there is none."""
+        whole = self.kind != "text"
+        return self._beginning(self.texts.bytes_of(place, None if whole else 8 * BEGINNING))
+
+    @property
+    def unit(self) -> str:
+        """What lengths are of; empty where all are equal."""
+        units = {"text": "character", "records": "character", "images": "pixel", "codes": "", "vectors": ""}
+        return units.get(self.kind, "element")
+
+    def _index(self, places: Whole, beginnings: Sequence[str]) -> None:
+        """Add some documents to the search."""
         texts = pc.utf8_lower(pa.array(beginnings, pa.large_string()))
-        self._haystack = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+        names = pc.utf8_lower(self.ids.take(pa.array(places)))
+        joined = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+        self._pieces.append((places, joined))
+
+    def finish(self) -> None:
+        """Make the search; documents without a text are found by their ids."""
+        indexed = np.zeros(len(self), np.bool_)
+        for places, _ in self._pieces:
+            indexed[places] = True
+        rest = np.flatnonzero(~indexed)
+        if len(rest):
+            self._index(rest, [""] * len(rest))
+        order = np.concatenate([places for places, _ in self._pieces]) if self._pieces else np.zeros(0, np.int64)
+        self._haystack = pa.chunked_array([piece for _, piece in self._pieces], pa.large_string())
+        self._pieces = []
+        if (order[1:] < order[:-1]).any():
+            self._haystack = self._haystack.take(pa.array(np.argsort(order)))
 
     def id(self, place: int) -> str:
         """The id of a document."""

@@ -69,10 +69,6 @@ class TextFile:
         data = self.bytes_of(place)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def beginning(self, place: int) -> str:
-        """Read the beginning of a text, with each run of white space as one space; empty if there is no text."""
-        return beginning_of(self.bytes_of(place, 8 * BEGINNING) or b"")
-
     def close(self) -> None:
         """Close and remove the file."""
         if self._file >= 0:
@@ -82,7 +78,7 @@ class TextFile:
 
 
 def beginning_of(data: bytes) -> str:
-    """Return the beginning of a text.
+    """Return the beginning of a text, with each run of white space as one space.
 
     Examples
     --------

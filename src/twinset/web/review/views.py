@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from twinset.report.numbers import Whole
 from twinset.schema import ScoreColumn
-from twinset.verdicts.events import Content, Event
+from twinset.verdicts.events import Content, Event, subject_of
 from twinset.verdicts.present import State
 from twinset.web.review.choice import ROWS, ListChoice, ListView, count_open
 from twinset.web.review.data import ReviewData
@@ -39,7 +39,7 @@ class Viewer:
 
 
 @dataclass(frozen=True)
-class Place:
+class PairPlace:
     """A pair of an item of a list, in a choice of rows."""
 
     items: ReviewItems
@@ -105,8 +105,8 @@ class ReviewViews:
         if not found:
             return "Nothing is found." if choice.is_filter else "The list is empty."
         what = counted(found, items.name.rstrip("s") if items.name != "passages" else "pair")
-        more = f" of {len(items):,}" if choice.is_filter else ""
-        return f"{first + 1:,} to {first + rows:,} of {what}{f' found{more}' if more else ''}"
+        more = f" found, {len(items):,} in all" if choice.is_filter else ""
+        return f"{first + 1:,} to {first + rows:,} of {what}{more}"
 
     def row(self, items: ReviewItems, choice: ListChoice, item: int, viewer: Viewer, selected: bool) -> dict[str, Any]:
         """One row of a list."""
@@ -114,7 +114,7 @@ class ReviewViews:
         least = int(items.least_pair[item])
         states = items.state[pairs.start : pairs.stop]
         lead = int(items.left[pairs[0]])
-        place = Place(items, item, pairs[0], choice)
+        place = PairPlace(items, item, pairs[0], choice)
         open_pairs = int((states == UNDECIDED).sum())
         return {
             "item": item,
@@ -137,24 +137,25 @@ class ReviewViews:
             "place": place,
             "id": shown.id(place),
             "source": shown.source(place),
-            "beginning": "" if self._without_beginning else self._beginning(place),
-            "length": int(shown.length[place]),
-            "shingles": int(shown.shingles[place]),
+            "beginning": shown.beginning(place),
+            "facts": self._sizes(place),
             "picture": f"/pictures/{place}" if self.data.has_pictures else None,
         }
 
-    @property
-    def _without_beginning(self) -> bool:
-        return bool(self.data.shown.without_texts) or self.data.recorded.options.item_kind in (
-            "codes", "vectors", "images"
-        )  # fmt: skip
-
-    def _beginning(self, place: int) -> str:
-        return self.data.shown.texts.beginning(place)
+    def _sizes(self, place: int) -> str:
+        """The source and the sizes of a document."""
+        shown, length = self.data.shown, int(self.data.shown.length[place])
+        length //= 2 if shown.kind == "weighted" else 1  # two words for each element
+        parts = [shown.source(place) if len(shown.sources) > 1 else ""]
+        if shown.unit and length:
+            parts.append(counted(length, shown.unit))
+        if shown.kind in ("text", "records") and (shingles := int(shown.shingles[place])):
+            parts.append(counted(shingles, "word" if self.data.passage_tables is not None else "shingle"))
+        return " · ".join(filter(None, parts))
 
     # One pair
 
-    def detail(self, place: Place, viewer: Viewer, chosen: Whole) -> dict[str, Any]:
+    def detail(self, place: PairPlace, viewer: Viewer, chosen: Whole) -> dict[str, Any]:
         """A pair of an item, with its verdicts and the ways on from it."""
         items, view = place.items, self.view(place.items.name)
         left, right = int(items.left[place.pair]), int(items.right[place.pair])
@@ -171,7 +172,7 @@ class ReviewViews:
             "names": self.data.names(items),
             "position": f"{at + 1:,} of {len(chosen):,}" if inside else "no longer in this list",
             "list_page": at // ROWS + 1,
-            "back": f"/{items.name}?{place.choice.query(page=at // ROWS + 1)}",
+            "back": f"/{items.name}?{place.choice.query(page=at // ROWS + 1)}".rstrip("?"),
             "before": None if before is None else place.href(before),
             "after": None if after is None else place.href(after),
             "member_before": place.href(pair=place.pair - 1) if place.pair > pairs.start else None,
@@ -179,7 +180,6 @@ class ReviewViews:
             "next_open": None if next_open is None else place.href(next_open[0], next_open[1]),
             "left": self._side(left),
             "right": self._side(right),
-            "score": self.score(items, place.pair, viewer),
             "facts": [] if viewer.blind else self._facts(items, place.pair),
             "members": self._members(place, viewer) if not items.single else None,
             "verdict": self._verdict(items, place.pair, left, right),
@@ -187,7 +187,6 @@ class ReviewViews:
             "comparison": self.data.compared(items, place.pair, place.whole),
             "whole": place.whole,
             "whole_href": place.href(pair=place.pair) + ("&" if "?" in place.here else "?") + "whole=1",
-            "row": self.row(items, place.choice, place.item, viewer, True),
         }
 
     def _side(self, place: int) -> dict[str, Any]:
@@ -213,7 +212,7 @@ class ReviewViews:
         limit = self.data.threshold
         return score <= limit if self.data.numbers.by_distance else score >= limit
 
-    def _members(self, place: Place, viewer: Viewer) -> dict[str, Any]:
+    def _members(self, place: PairPlace, viewer: Viewer) -> dict[str, Any]:
         """The members of a cluster around the one shown."""
         items, pairs = place.items, place.items.pairs_of(place.item)
         first = max(pairs.start, min(place.pair - MEMBERS // 2, pairs.stop - MEMBERS))
@@ -272,9 +271,9 @@ class ReviewViews:
         if right is None:
             return None
         for view in self.data.views.values():
-            pair = self.ledger.pair_of(view.items, (left.digest, right.digest))
+            pair = self.ledger.pair_of(view.items, subject_of(left.digest, right.digest))
             if pair is not None:
-                return Place(view.items, int(view.items.item_of[pair]), pair, ListChoice()).here
+                return PairPlace(view.items, int(view.items.item_of[pair]), pair, ListChoice()).here
         return None
 
     def progress(self, name: str) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class ResultTables:
                 because, scores = self.reasons(clusters, numbers)
                 named = {column.removed: scores[column.name] for column in SCORES[self.measure]}
                 ids = {"id": self.corpus.take_ids(numbers), "because_of": because}
-                verdicts = pa.array(np.where(judged[numbers], "duplicate", None), pa.string())
+                verdicts = pa.array(np.full(len(numbers), "duplicate"), pa.string(), mask=~judged[numbers])
                 columns = {**ids, **named, **({} if clusters.links is None else {"verdict": verdicts})}
                 file.write(pa.table(columns, schema=schema))
 

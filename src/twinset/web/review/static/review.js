@@ -4,9 +4,11 @@
 (() => {
 const PART = "X-Part", id = (name) => document.getElementById(name);
 const browse = id("browse"), message = id("message"), sheet = id("keys");
+document.documentElement.classList.add("scripted");
 const narrow = matchMedia("(max-width: 60rem)");
 let asking = null; // the page that is asked for: a later one ends it
 let sending = Promise.resolve(); // the verdict under way: nothing ends it, and what follows waits for it
+let busy = false; // a verdict is under way: no other may follow before its answer
 
 const say = (text) => { message.textContent = ""; requestAnimationFrame(() => { message.textContent = text; }); };
 const parsed = (text) => new DOMParser().parseFromString(text, "text/html").body;
@@ -39,14 +41,16 @@ function show(body, address, { push = true, focus = true } = {}) {
   follow(detail);
 }
 
-// The list follows: the row of the pair is marked, and replaced by its present state.
+// The list follows: the row of the pair is marked, and rows that have changed are replaced.
 function follow(detail) {
   for (const one of document.querySelectorAll("#rows [aria-current]")) one.removeAttribute("aria-current");
-  const row = id(`row-${detail.dataset.item}`), fresh = id("row").content.firstElementChild;
-  if (row && fresh) {
-    row.replaceWith(fresh.cloneNode(true));
-    id(`row-${detail.dataset.item}`).scrollIntoView({ block: "nearest" });
-  } else if (id("rows") && detail.dataset.listPage !== id("rows").dataset.page) turn(detail);
+  for (const one of detail.querySelectorAll("template.row")) {
+    const fresh = one.content.firstElementChild;
+    id(fresh.id)?.replaceWith(fresh.cloneNode(true));
+  }
+  const row = id(`row-${detail.dataset.item}`);
+  if (row) row.scrollIntoView({ block: "nearest" });
+  else if (id("rows") && detail.dataset.listPage !== id("rows").dataset.page) turn(detail);
   const conflicts = id("conflict-count");
   conflicts.textContent = detail.dataset.conflicts;
   conflicts.classList.toggle("alarm", detail.dataset.conflicts !== "0");
@@ -80,10 +84,8 @@ function send(form, submitter) {
   asking?.abort();
   const body = new URLSearchParams(new FormData(form, submitter));
   const address = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
-  for (const one of document.querySelectorAll("#detail button")) one.disabled = true;
-  sending = stored_by(address, body).finally(() => {
-    for (const one of document.querySelectorAll("#detail button")) one.disabled = false;
-  });
+  busy = true;
+  sending = stored_by(address, body).finally(() => { busy = false; });
 }
 async function stored_by(address, fields) {
   try {
@@ -91,7 +93,7 @@ async function stored_by(address, fields) {
     const where = answer.headers.get("X-Location");
     if (!where) return problem(body);
     show(body, where, { focus: false });
-    say(answer.ok ? answer.headers.get("X-Message") ?? "" : "Somebody has judged this since the page was made.");
+    say(answer.ok ? answer.headers.get("X-Message") ?? "" : ""); // a question has the focus, and speaks for itself
   } catch (error) { failed(error); }
 }
 
@@ -137,21 +139,24 @@ const sameList = (link) => id("filter") && link.getAttribute("href").startsWith(
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.matches("[data-verdicts]") && id("shown")) { event.preventDefault(); send(form, event.submitter); }
+  if (form.matches("[data-verdicts]") && id("shown")) {
+    event.preventDefault();
+    if (!busy) send(form, event.submitter);
+  }
   else if (form.id === "filter") { event.preventDefault(); filtered(); }
 });
 let waiting = 0;
 document.addEventListener("input", (event) => {
   if (event.target.form?.id !== "filter") return;
   clearTimeout(waiting);
-  waiting = setTimeout(filtered, event.target.tagName === "SELECT" || event.target.type === "checkbox" ? 0 : 150);
+  waiting = setTimeout(filtered, event.target.tagName === "SELECT" || event.target.type === "checkbox" ? 0 : 60);
 });
 addEventListener("popstate", () => { if (browse) location.reload(); });
 
 // Keys. They act on the page unless a field has the focus, a dialog is open, or they were switched off.
 const stored = { get on() { try { return localStorage.getItem("twinset-keys") !== "off"; } catch { return true; } },
   set on(value) { try { localStorage.setItem("twinset-keys", value ? "on" : "off"); } catch { /* not stored */ } } };
-const press = (name) => { const one = id(name); if (one && !one.disabled) { one.click(); return true; } return false; };
+const press = (name) => { const one = id(name); if (one) { one.click(); return true; } return false; };
 const verdict = { d: "v-duplicate", x: "v-different", u: "v-unsure", w: "v-undecided", t: "v-out", c: "principal-right", C: "principal-left",
   z: "undo", y: "redo", j: "after", k: "before", g: "next-open", a: "whole", h: "look" };
 function passage(by) {

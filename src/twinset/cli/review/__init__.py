@@ -7,19 +7,18 @@ from typing import Any
 import click
 
 from twinset.cli.support import flags, run
-from twinset.options.review import ReviewOptions
+from twinset.options.web.review import ReviewOptions
 
 
 @click.command("review", cls=flags.Command, short_help="Decide on clusters and pairs in a browser.")
 @click.argument("folder", metavar="OUT")
 @flags.flags_of(ReviewOptions)
 def command(folder: str, **values: Any) -> None:
-    """Open a page on which clusters and pairs are looked at and decided. OUT is the result of dedup, recut, pairs
-    (a folder) or passages, or the file of rows beside it.
+    """Open a page to look at clusters and pairs, and to decide which are duplicates.
 
-    Verdicts are stored at once in OUT.verdicts, tied to contents: recut and dedup obey them with --verdicts. The page
-    is offered on this machine only, unless --host says otherwise, and needs the token that is in the printed URL.
-    Ctrl-C ends the server.
+    OUT is the result of dedup, recut, pairs (a folder) or passages, or the file of rows beside it. Verdicts are stored
+    at once in OUT.verdicts, tied to contents: recut and dedup obey them with --verdicts. The page is offered on this
+    machine only, unless --host says otherwise, and needs the token that is in the printed URL. Ctrl-C ends the server.
     """
     options = ReviewOptions.of(**flags.given(ReviewOptions, values))
     with run.watched(False, "web.review.run") as progress:
