@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Call, text
 from twinset.cli.command_line import _message_and_code
 from twinset.cli.screen.show import audit
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.write.place import state_folder
 from twinset.options import DedupOptions
 from twinset.options.formats import ROW_ENDINGS
@@ -117,7 +117,7 @@ def test_other_names_are_folders(call: Call, corpus: Path) -> None:
 
 def test_a_state_of_other_options_is_not_discarded_in_silence(call: Call, corpus: Path) -> None:
     def interrupted() -> None:
-        state = State(state_folder(Place.named("OUT")), "another fingerprint")
+        state = RunState(state_folder(Place.named("OUT")), "another fingerprint")
         state.finish("read", {}, {})
         state.close(keep=True)
 

@@ -136,7 +136,7 @@ class JudgedResult(ABC):
         >>> [(one.left.id, one.right.id) for one in drawn.pairs], drawn.population
         ([('0', '2'), ('1', '2')], 3)
         """
-        from twinset.options.verdicts import SampleVerdictsOptions, user_name
+        from twinset.options.results import SampleVerdictsOptions, user_name
         from twinset.verdicts.sample import draw_sample
         from twinset.verdicts.store import VerdictStore
 

@@ -21,7 +21,7 @@ from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
 from twinset.engines.local.opened import WITHOUT_COLUMNS
 from twinset.engines.local.run import read_judgements
-from twinset.engines.local.state import State, fingerprint
+from twinset.engines.local.state import RunState, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
@@ -91,7 +91,7 @@ class Recut:
         folder = state_folder(place) if place else Path(self._folder.name) / "state"
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
-            self.state = State(folder, mark, Path(requested.scratch) if requested.scratch else None)
+            self.state = RunState(folder, mark, Path(requested.scratch) if requested.scratch else None)
         except BaseException:
             self._folder.cleanup()
             raise

@@ -131,14 +131,14 @@ class Database:
 
     def insert(self, events: Sequence[Event]) -> None:
         """Append events in a transaction, after `read`; the next `read` returns them."""
-        number, chain = self._seen, self._chain
+        rows, chain = [], self._chain
+        for number, event in enumerate(events, self._seen + 1):
+            chain = event.check(chain)
+            row = (event.mark, event.step, event.time, event.who, event.kind, event.left, event.right, event.left_id,
+                   event.right_id, event.note, event.of, event.basis, event.data)  # fmt: skip
+            rows.append((number, *row, chain))
         with translated(self.name):
-            for event in events:
-                number += 1
-                chain = event.check(chain)
-                row = (event.mark, event.step, event.time, event.who, event.kind, event.left, event.right,
-                       event.left_id, event.right_id, event.note, event.of, event.basis, event.data)  # fmt: skip
-                self._db.execute(_INSERT, (number, *row, chain))
+            self._db.executemany(_INSERT, rows)
 
     def read(self) -> list[Event]:
         """Read the events since the last call, and check them."""

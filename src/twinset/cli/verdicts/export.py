@@ -8,7 +8,7 @@ import click
 
 from twinset.cli.screen import show
 from twinset.cli.support import flags
-from twinset.options.verdicts import ExportVerdictsOptions
+from twinset.options.results import ExportVerdictsOptions
 
 
 @click.command("export", cls=flags.Command, short_help="Write all verdicts as CSV or JSON lines.")

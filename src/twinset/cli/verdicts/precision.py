@@ -8,7 +8,7 @@ import click
 
 from twinset.cli.screen import curves, show
 from twinset.cli.support import flags
-from twinset.options.verdicts import PrecisionOptions
+from twinset.options.results import PrecisionOptions
 
 
 @click.command("precision", cls=flags.Command, short_help="Estimate the precision at each threshold.")

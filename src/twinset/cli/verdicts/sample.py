@@ -9,7 +9,7 @@ import click
 from twinset.cli.screen import curves, show
 from twinset.cli.support import flags, run
 from twinset.options.place import verdicts_beside
-from twinset.options.verdicts import SampleVerdictsOptions
+from twinset.options.results import SampleVerdictsOptions
 
 
 @click.command("sample", cls=flags.Command, short_help="Draw a random sample of pairs to label.")

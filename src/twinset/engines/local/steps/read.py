@@ -14,7 +14,7 @@ from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, ReadReport, Span
 from twinset.engines.local.ids import DocumentIds
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.open import total_rows
 from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, hash_ids, sketch_block
 from twinset.engines.local.threads import Threads
@@ -38,7 +38,7 @@ class DocumentReader:
     """Reads parts into a corpus; the parts from `against` on are compared against."""
 
     def __init__(
-        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: State,
+        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: RunState,
         threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
         needs_ids: str = "",
     ) -> None:  # fmt: skip

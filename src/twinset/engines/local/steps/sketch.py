@@ -170,16 +170,6 @@ def unsalted(digests: Hashes, salts: Hashes, border: int | None) -> Hashes:
     return plain
 
 
-def item_digests(rows: pa.Array, options: WorkOptions) -> Hashes:
-    """Return the digests of a few packed items, as a run with these options gives them to its documents."""
-    if options.item_kind in ELEMENT_BYTES:
-        return row_digests(rows)
-    digests = np.zeros((len(rows), 2), np.uint64)
-    for portion in shingled(rows, options, options.seed).portions:
-        sketch_kernels.digest(portion.hashes, portion.offsets, portion.rows, digests)
-    return digests
-
-
 def content_groups(corpus_digests: Hashes, rows: pa.Array, other_side: bool) -> Hashes:
     """Recover the hash of each row's `by` column, which salts its digest."""
     groups: Hashes = corpus_digests[:, 0] ^ hash_rows(rows, _CONTENT_SEEDS[0])
