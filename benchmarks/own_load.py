@@ -56,6 +56,8 @@ class Line(asyncio.Protocol):
             self.answer.set_exception(error or ConnectionError("closed"))
 
     async def ask(self, request: bytes) -> None:
+        if self.transport.is_closing():
+            raise ConnectionError("the server has closed an idle connection")
         self.answer = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         status = await self.answer
@@ -108,9 +110,10 @@ async def closed(url: str, source: str, clients: str, seconds: str) -> dict[str,
 
 
 async def open_loop(url: str, source: str, rate: str, seconds: str) -> dict[str, Any]:
-    made, free = cycle(requests_of(url, source)), await connected(url, 64)
+    made, [line] = cycle(requests_of(url, source)), await connected(url, 1)
     for _ in range(WARM):
-        await free[0].ask(next(made))
+        await line.ask(next(made))
+    free = await connected(url, 60)
     times: list[float] = []
     tasks: set[asyncio.Task[None]] = set()
 

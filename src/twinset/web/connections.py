@@ -10,7 +10,7 @@ from typing import Any
 
 from twinset.web.framework import HttpToolsProtocol
 
-HEAD_SECONDS, HEAD_BYTES, WRITE_SECONDS = 10.0, 32_768, 30.0
+IDLE_SECONDS, HEAD_SECONDS, HEAD_BYTES, WRITE_SECONDS = 30.0, 10.0, 32_768, 30.0
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -23,9 +23,9 @@ class BoundedConnection(HttpToolsProtocol):
         self._head_size = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect the head of the first request."""
+        """Expect the first request."""
         super().connection_made(transport)
-        self._expect_head()
+        self._expect(IDLE_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers."""
@@ -36,8 +36,7 @@ class BoundedConnection(HttpToolsProtocol):
         """Expect the rest of a head."""
         super().on_message_begin()
         self._head_size = 0
-        if self._head_timer is None:
-            self._expect_head()
+        self._expect(HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
         """Count the bytes of the head."""
@@ -76,8 +75,10 @@ class BoundedConnection(HttpToolsProtocol):
         else:
             super().timeout_keep_alive_handler()
 
-    def _expect_head(self) -> None:
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+    def _expect(self, seconds: float) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        self._head_timer = self.loop.call_later(seconds, self.transport.abort)
 
     def _count(self, size: int) -> None:
         self._head_size += size
