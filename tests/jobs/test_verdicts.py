@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import twinset
+from tests.pictures import encoded, scene
 from twinset.verdicts import Content, Draft, VerdictStore
 
 METHODS = ("leader", "complete", "components")
@@ -233,19 +234,6 @@ def test_every_kind_of_item(kind: str, tmp_path: Path) -> None:
     score = fresh.removed.filter([id == "d" for id in fresh.removed["id"].to_pylist()]).to_pylist()[0]
     assert score.get("distance", 99) > 3
     assert score.get("similarity", 0.0) < options.get("threshold", 1.0)
-
-
-def pictures(folder: Path) -> Path:
-    from PIL import Image
-
-    from tests.pictures import photo
-
-    folder.mkdir()
-    image = photo(5)
-    image.save(folder / "a.png")
-    image.resize((image.width - 9, image.height - 7)).save(folder / "b.png")
-    Image.effect_mandelbrot((200, 150), (-2, -1.5, 1, 1.5), 60).save(folder / "c.png")
-    return folder
 
 
 def test_groups_do_not_keep_duplicates_apart(tmp_path: Path) -> None:
@@ -494,3 +482,57 @@ def test_verdicts_in_a_folder_of_sources_are_not_read_as_a_source(tmp_path: Path
     verdicts.close()
     assert again.summary["documents"] == 4
     assert again.removed["id"].to_pylist() == ["c.txt"]
+
+
+def test_a_run_that_resumes_obeys_the_verdicts_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in TEXTS.items()))
+    plain = twinset.dedup(source, threshold=0.7)
+    store(tmp_path / "v", plain, Judged(set(), {frozenset("ab")}, set()))
+    options = {"threshold": 0.7, "verdicts": tmp_path / "v", "output": tmp_path / "OUT"}
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr("twinset.engines.local.run.cluster.cluster", stop)
+        with pytest.raises(KeyboardInterrupt):
+            twinset.dedup(source, **options)
+    store(tmp_path / "v", plain, Judged({frozenset("ad")}, set(), set()))  # judged while the run was stopped
+    resumed = twinset.dedup(source, **options)
+    assert "pairs" in resumed.summary["timings"]["resumed"]
+    assert outcome(resumed) == {"a": "a", "b": "b", "c": "a", "d": "a"}
+    assert (tmp_path / "OUT/removed.parquet").read_bytes() == (
+        twinset.dedup(source, **{**options, "output": tmp_path / "NEW"}).path / "removed.parquet"
+    ).read_bytes()
+
+
+def test_pictures_obey_verdicts(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    first = scene(1)
+    for name, picture in {"a": first, "b": first.crop((4, 3, 160, 120)), "c": scene(2)}.items():
+        (folder / f"{name}.png").write_bytes(encoded(picture))
+    plain = twinset.dedup(folder, images=True, output=tmp_path / "OUT")
+    assert plain.removed["id"].to_pylist() == ["b.png"]
+    store(
+        tmp_path / "OUT.verdicts",
+        plain,
+        Judged({frozenset(("a.png", "c.png"))}, {frozenset(("a.png", "b.png"))}, set()),
+    )
+    for result in (
+        twinset.recut(tmp_path / "OUT", verdicts=True),
+        twinset.dedup(folder, images=True, verdicts=tmp_path / "OUT.verdicts"),
+    ):
+        assert outcome(result) == {"a.png": "a.png", "b.png": "b.png", "c.png": "a.png"}
+        assert result.removed["distance"][0].as_py() > 6
+
+
+def test_a_result_of_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text("")
+    with VerdictStore(tmp_path / "v"):
+        pass
+    empty = twinset.dedup(source, verdicts=tmp_path / "v", output=tmp_path / "OUT")
+    assert empty.summary["verdicts"]["removed"] == 0
+    assert twinset.recut(tmp_path / "OUT", verdicts=tmp_path / "v").summary["kept"] == 0

@@ -213,6 +213,9 @@ def test_a_changed_event_and_an_undo_of_nothing_are_refused(tmp_path: Path) -> N
         path.write_text(json.dumps(row(kind="different")))
         with pytest.raises(SourceError, match="one was changed"):
             import_events(store, path)
+        path.write_text(f"{json.dumps(row(mark='e' * 32))}\n{json.dumps(row(mark='e' * 32, note='x'))}\n")
+        with pytest.raises(SourceError, match="is there twice, and one was changed"):
+            import_events(store, path)
         path.write_text(json.dumps(row(mark="c" * 32, step="c" * 32, kind="undo", left="", right="", of="d" * 32)))
         with pytest.raises(SourceError, match="which is missing"):
             import_events(store, path)

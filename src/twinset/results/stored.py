@@ -222,7 +222,7 @@ class StoredResult:
     def digests(self) -> Hashes:
         """The digests of the contents by number (n, 2): as bytes, those that verdicts are tied to."""
         chunks = [np.zeros(0, "<u8")]
-        for chunk in self.documents["digest"].chunks:
+        for chunk in filter(len, self.documents["digest"].chunks):
             words = np.frombuffer(chunk.buffers()[1], "<u8")
             chunks.append(words[2 * chunk.offset : 2 * (chunk.offset + len(chunk))])
         return np.concatenate(chunks).reshape(-1, 2)

@@ -91,12 +91,15 @@ def import_events(store: VerdictStore, path: str | os.PathLike[str]) -> Imported
     found = [_event(row, at_line(name, line)) for line, row in read(text, name)]
     known = {one.mark: one for one in store.events()}
     steps = {one.step for one in (*known.values(), *found)}
+    named = {one.mark: one for one in found}
     for one in found:
         if one.mark in known and known[one.mark].numbered(0) != one:
             raise SourceError(f"the event {one.mark} is not the one of {store.name}: one was changed", where=name)
+        if named[one.mark] != one:
+            raise SourceError(f"the event {one.mark} is there twice, and one was changed", where=name)
         if one.kind in (UNDO, REDO) and one.of not in steps:
             raise SourceError(f"the event {one.mark} is an {one.kind} of {one.of}, which is missing", where=name)
-    added = list({one.mark: one for one in found if one.mark not in known}.values())
+    added = [one for mark, one in named.items() if mark not in known]
     before, seen = {one: store.state(one) for one in _subjects(added, known)}, store.sequence
     store.append(added)
     after = {subject: store.state(subject) for subject in {*before, *store.changes(seen)}}

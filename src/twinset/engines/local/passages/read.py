@@ -22,6 +22,7 @@ from twinset.engines.local.steps.sketch import (
     hash_ids,
     refuse_replaced,
 )
+from twinset.options.passages import PassagesOptions
 from twinset.schema import Hashes, Numbers, Places
 from twinset.sketches.minhash_kernels import digest
 from twinset.sketches.winnowing import Anchors, Winnow, winnow
@@ -79,8 +80,10 @@ class AnchorReader(DocumentReader):
         )  # fmt: skip
 
     def _digests(self, words: BlockWords, rows: int, other: bool) -> Hashes:
-        """Return the digests for documents.parquet, if it is written."""
-        digests = digest_words(words, rows) if self.with_lengths else np.zeros((rows, 2), np.uint64)
+        """Return the digests that verdicts are tied to; a result of trim has none."""
+        digests = np.zeros((rows, 2), np.uint64)
+        if self.with_lengths and isinstance(self.options, PassagesOptions):
+            digests = digest_words(words, rows)
         return digests ^ OTHER_SIDE if other else digests
 
     def _words(self, block: Block, number: int) -> tuple[BlockWords, Hashes, npt.NDArray[Any]]:
