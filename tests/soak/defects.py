@@ -1210,7 +1210,7 @@ SERVICE = [
         "tests/web/api/test_queries.py",
     ),
     Defect(
-        "web/api/adding.py", "if self._before._failed:", "if False:", "tests/web/api/test_documents.py",
+        "web/api/documents.py", "if self._before._failed:", "if False:", "tests/web/api/test_documents.py",
     ),
     Defect("index/served.py", "if change.series is not None and change.series.failed:", "if False:", _SERVED),
     Defect("index/served.py", 'if value["digest"] != change.digest:', "if False:", _SERVED),
@@ -1220,6 +1220,21 @@ SERVICE = [
         "client.py", '"application/x-ndjson", "Idempotency-Key": secrets.token_hex(16)}', '"application/x-ndjson"}',
         "tests/web/test_client.py",
     ),
+]
+
+_FORMS = "tests/web/review/test_forms.py"
+_CHOICE = "tests/web/review/test_choice.py"
+
+REVIEW = [
+    Defect("web/review/app.py", "blind or (choice is not None and choice.sample is not None)", "blind", _FORMS),
+    Defect("web/review/app.py", "status=409, question=question)", "question=question)", _FORMS),
+    Defect("web/review/choice.py", "pairs &= score >= low", "pairs &= score > low", _CHOICE),
+    Defect("web/review/choice.py", "if one > pair and self.items.state[one]", "if self.items.state[one]", _CHOICE),
+    Defect("web/review/choice.py", "((after, len(chosen)), (0, after))", "((after, len(chosen)),)", _CHOICE),
+    Defect("web/review/shown.py", "if (order[1:] < order[:-1]).any():", "if False:", _CHOICE),
+    Defect("web/review/ledger.py", "found.setdefault(one.digest, one)", "found[one.digest] = one", _FORMS),
+    Defect("web/review/forms.py", 'and not path.startswith("//")', "", "tests/web/review/test_attacks.py"),
+    Defect("web/review/texts.py", "self._end + np.cumsum(sizes) - sizes", "self._end", "tests/web/review/test_texts.py"),
 ]
 
 _STORE = "tests/verdicts/test_store.py"
@@ -1236,6 +1251,7 @@ VERDICTS = [
     Defect("verdicts/store.py", "self._present.changed.get(subject, 0) <= seen", "state is None", _STORE),
     Defect("verdicts/store.py", "if number <= since:", "if number < since:", _STORE),
     Defect("verdicts/database.py", 'self._db.execute("BEGIN IMMEDIATE")', 'self._db.execute("BEGIN")', _STORE),
+    Defect("verdicts/conflicts.py", "if one[0] in seen or one[1] in seen]", "if one[0] in seen]", _STEPS),
     Defect("verdicts/conflicts.py", "neighbours.add if verdict == kind", "neighbours.add if verdict", _STEPS),
     Defect("verdicts/exchange.py", "csv.QUOTE_ALL", "csv.QUOTE_MINIMAL", _EXCHANGE),
     Defect("verdicts/exchange.py", "key=lambda one: one.order)", "key=lambda one: one.number)", _EXCHANGE),
@@ -1277,5 +1293,5 @@ VERDICTS = [
 
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW),
 ]
