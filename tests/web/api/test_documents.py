@@ -11,7 +11,7 @@ import pytest
 import twinset
 from tests.web.conftest import Serve
 from tests.web.server import LINES, ROSE, SEA, WRITE, Server, lines
-from twinset.web.api import documents as reading
+from twinset.web.api import adding
 
 PATH = "/indexes/news/documents"
 
@@ -138,7 +138,7 @@ def test_a_stream_of_several_portions(serve: Serve, file: str) -> None:
     server = serve(file)
     text = "y" * 1_000
     many = [{"id": str(number), "text": f"{text} {number}"} for number in range(13_000)]
-    assert 3 * reading.PORTION_BYTES < 13_000 * 1_000
+    assert 3 * adding.PORTION_BYTES < 13_000 * 1_000
     many[11_000] = {"id": "11000", "text": 7}
     reply = server.ask("POST", PATH, lines(*many), Content_Type=LINES, Idempotency_Key="s")
     error = reply.json()["error"]

@@ -20,16 +20,7 @@ import apsw.sqlite_extra
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import (
-    CHANGES,
-    REQUESTS,
-    REQUESTS_END,
-    Backend,
-    Document,
-    Int64s,
-    SketchRows,
-    concatenated,
-)
+from twinset.index.backend import Backend, Document, Int64s, SketchRows, concatenated
 from twinset.index.kinds.text_entries import Entries
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
@@ -41,7 +32,6 @@ from twinset.system.locks import WriterLock
 _CACHE = 48 * 1024
 """Page cache of one connection, in KiB; the operating system caches the rest."""
 _VFS = "cksmvfs"
-_SETTING = "SELECT name, value FROM settings WHERE "
 _EXISTS = "add documents to it with twinset index add, or choose another name"
 
 
@@ -166,15 +156,11 @@ class SqliteBackend(Backend):
         return [self._path + ending for ending in ("", "-wal", "-shm", "-lock")]
 
     def settings(self, only: str | None = None) -> dict[str, str]:
-        if only is not None:
-            return {name: str(value) for name, value in self._rows(_SETTING + "name = ?", only)}
-        others = _SETTING + "name <> ? AND (name < ? OR name >= ?)"
-        return dict(self._rows(others, CHANGES, REQUESTS, REQUESTS_END))
+        return dict(self._rows(tables.SETTINGS) if only is None else self._rows(tables.SETTING, only))
 
     def drop_requests(self, before: str) -> None:
         with self._errors():
-            statement = "DELETE FROM settings WHERE name >= ? AND name < ? AND value < ?"
-            self._db.execute(statement, (REQUESTS, REQUESTS_END, before))
+            self._db.execute(tables.DROP_REQUESTS, (before,))
 
     def change_settings(self, rows: dict[str, str]) -> None:
         with self._errors():

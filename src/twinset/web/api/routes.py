@@ -8,7 +8,7 @@ import orjson
 
 from twinset.errors import OptionError
 from twinset.web.answers import Refused
-from twinset.web.api.documents import Adding, add_stream
+from twinset.web.api.adding import Adding, add_stream
 from twinset.web.api.models import (
     AddAnswer,
     DocumentAnswer,
