@@ -344,6 +344,35 @@ def components(documents: int, edges: Iterable[Edge]) -> list[int]:
     return list(textbook.connected_components(range(documents), edges).values())
 
 
+def forced_complete(documents: int, edges: Iterable[Edge], forced: Iterable[Edge]) -> list[int]:
+    """As `complete`, but by a forced edge with a leader each document joins its cluster, the first such."""
+    near, must = {frozenset(edge) for edge in edges}, {frozenset(edge) for edge in forced}
+    clusters: list[list[int]] = []
+    for this in range(documents):
+        by_force = [one for one in clusters if frozenset((this, one[0])) in must]
+        fitting = [one for one in clusters if all(frozenset((this, member)) in near for member in one)]
+        if by_force or fitting:
+            (by_force or fitting)[0].append(this)
+        else:
+            clusters.append([this])
+    return [next(one[0] for one in clusters if this in one) for this in range(documents)]
+
+
+def parted_components(documents: int, edges: Iterable[Edge], parted: Iterable[Edge]) -> list[int]:
+    """The first document that is left leads all that a chain links with it, past none that is parted from it."""
+    near, apart = {frozenset(edge) for edge in edges}, {frozenset(edge) for edge in parted}
+    leader: dict[int, int] = {}
+    for first in range(documents):
+        waiting = [] if first in leader else [first]
+        while waiting:
+            this = waiting.pop()
+            if this in leader or frozenset((first, this)) in apart:
+                continue
+            leader[this] = first
+            waiting += [other for other in range(documents) if frozenset((this, other)) in near]
+    return [leader[this] for this in range(documents)]
+
+
 def collapsed(sets: Sequence[frozenset[Any]], threshold: float) -> list[tuple[int, float]]:
     """For each result of a ranking the first unfolded one that it is near to, and how near; itself if there is none."""
     found: list[tuple[int, float]] = []

@@ -14,6 +14,7 @@
         │   ├── DamagedError     a damaged index, or a file that is not an index
         │   └── BusyError        an index locked by another writer
         ├── UnknownIdError       an id that is not in the index
+        ├── VerdictChangedError  a pair that somebody else has judged since
         └── MissingError         an optional package is not installed
 
     UserWarning
@@ -46,6 +47,7 @@ __all__ = [
     "StateError",
     "TwinsetError",
     "UnknownIdError",
+    "VerdictChangedError",
 ]
 
 
@@ -153,6 +155,14 @@ class BusyError(StateError):
 
 class UnknownIdError(TwinsetError):
     """An id that is not in the index."""
+
+
+class VerdictChangedError(TwinsetError):
+    """A verdict that would silently replace a later one; `state` is what stands, None if it is undecided."""
+
+    def __init__(self, message: str, state: Any = None) -> None:
+        self.state = state
+        super().__init__(message)
 
 
 class MissingError(TwinsetError):

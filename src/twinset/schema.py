@@ -22,6 +22,10 @@ Shown = Literal["share", "count", "length", "flag"]
 """How the values of a column are shown: a share of 1 truncated, a whole number, a length, or true and false."""
 
 
+DIGEST_BYTES = 16
+"""Bytes of the digest of a content."""
+
+
 @dataclass(frozen=True)
 class ScoreColumn:
     """A score column of a measure, with its name in each table.
@@ -113,12 +117,13 @@ SOURCES = pa.schema(
 DOCUMENTS = pa.schema(
     _required(
         id=pa.string(), part=pa.uint32(), row=pa.uint64(), source=pa.uint32(), status=pa.uint8(), content=pa.uint32(),
-        length=pa.uint64(), shingles=pa.uint32(),
+        length=pa.uint64(), shingles=pa.uint32(), digest=pa.binary(DIGEST_BYTES),
     )
 )  # fmt: skip
 """Every document by number, those of ``--against`` last: `part` is a row of sources.parquet and `row` a row of that
 source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for empty and 2 for unreadable, `content` the
-first document of equal content, `length` the characters, `shingles` the shingles with repeats."""
+first document of equal content, `length` the characters, `shingles` the shingles with repeats, `digest` the content as
+it is compared, the same in every run that compares in this way: verdicts are tied to it."""
 
 
 PASSAGES = pa.schema(
@@ -163,10 +168,15 @@ def earlier_schema() -> pa.Schema:
     return pairs_schema("jaccard")
 
 
-def removed_schema(measure: str) -> pa.Schema:
-    """Return the columns of removed.parquet: ids and scores of a removed document and its kept one."""
+def removed_schema(measure: str, *, judged: bool = False) -> pa.Schema:
+    """Return the columns of removed.parquet: ids and scores of a removed document and its kept one.
+
+    Where verdicts were obeyed (`judged`), `verdict` is ``duplicate`` for pairs that people judged so, whatever their
+    scores, and null for all others.
+    """
     ids = _required(id=pa.string(), because_of=pa.string())
-    return pa.schema([*ids, *(column.field("removed") for column in SCORES[measure])])
+    verdict = [pa.field("verdict", pa.string())] if judged else []
+    return pa.schema([*ids, *(column.field("removed") for column in SCORES[measure]), *verdict])
 
 
 def answers_schema(measure: str) -> pa.Schema:

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Call, text
 from twinset.cli.command_line import _message_and_code
 from twinset.cli.screen.show import audit
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.write.place import state_folder
 from twinset.options import DedupOptions
 from twinset.options.formats import ROW_ENDINGS
@@ -78,12 +78,13 @@ def test_pairs_as_json(call: Call, corpus: Path) -> None:
 @pytest.mark.parametrize("output", ["found", "found/", "v1.2/"])
 def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
     assert "3 pairs of 6 documents in " + output in call("pairs", corpus.name, "-o", output).out
-    assert sorted(path.name for path in Path(output).iterdir()) == ["pairs.parquet", "summary.json"]
+    names = sorted(path.name for path in Path(output).iterdir())
+    assert names == ["documents.parquet", "pairs.parquet", "sources.parquet", "summary.json"]
     assert "exists; choose another output, or replace it with --force" in call(
         "pairs", corpus.name, "-o", output
     ).refusal  # fmt: skip
     assert call("pairs", corpus.name, "-o", output, "--force", "--quiet").code == 0
-    assert "of another version or command" in call("explain", output, "a").refusal
+    assert "is a result of pairs, without clusters" in call("explain", output, "a").refusal
     assert "its name must end in" in call("pairs", corpus.name, "-o", "pairs.txt").refusal
 
 
@@ -116,7 +117,7 @@ def test_other_names_are_folders(call: Call, corpus: Path) -> None:
 
 def test_a_state_of_other_options_is_not_discarded_in_silence(call: Call, corpus: Path) -> None:
     def interrupted() -> None:
-        state = State(state_folder(Place.named("OUT")), "another fingerprint")
+        state = RunState(state_folder(Place.named("OUT")), "another fingerprint")
         state.finish("read", {}, {})
         state.close(keep=True)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracles
-from twinset.clusters.group import Edges, Grouping, components
+from twinset.clusters.group import Edges, Grouping, components, part_components
+from twinset.system.arrays import pair_words
 
 ORACLES = {"leader": oracles.leaders, "complete": oracles.complete, "components": oracles.components}
 methods = pytest.mark.parametrize("method", list(ORACLES))
@@ -110,3 +111,52 @@ def test_nothing_to_group(method: str) -> None:
     assert Grouping(3, method).add([edges_of([])]).leader.tolist() == [0, 1, 2]
     assert Grouping(3, method).add([]).leader.tolist() == [0, 1, 2]
     assert Grouping(0, method).add([]).leader.tolist() == []
+
+
+# What people have judged: edges that must join, and pairs that must not.
+
+
+@st.composite
+def judged_graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]]:
+    """A graph, some of its edges, and pairs without an edge."""
+    documents, edges = draw(graphs())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    share = draw(st.sampled_from([0.0, 0.1, 0.5]))
+    possible = [(later, earlier) for later in range(documents) for earlier in range(later)]
+    forced = [edge for edge in edges if rng.random() < share]
+    return documents, edges, forced, [pair for pair in possible if pair not in edges and rng.random() < share]
+
+
+@given(judged_graphs(), st.integers(0, 16))
+def test_forced_edges_join_complete_clusters(
+    graph: tuple[int, list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]], at: int
+) -> None:
+    documents, edges, forced, _ = graph
+    words = np.sort(pair_words(*edges_of(forced)[:, :2].T))
+    leader = Grouping(documents, "complete").add(cut_between_documents(edges, at), words).leader.tolist()
+    assert leader == oracles.forced_complete(documents, edges, forced)
+    for later, earlier in forced:  # of the two at most one leads
+        assert leader[later] != later or leader[earlier] != earlier
+
+
+@given(judged_graphs(), st.integers(0, 16))
+def test_components_are_cut_between_parted_documents(
+    graph: tuple[int, list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]], at: int
+) -> None:
+    documents, edges, _, parted = graph
+    leader = Grouping(documents, "components").add([edges_of(edges)]).leader
+    pairs = np.array(parted, np.uint32).reshape(-1, 2)
+    part_components(leader, lambda: reversed(cut_between_documents(edges, at)), pairs)
+    assert leader.tolist() == oracles.parted_components(documents, edges, parted)
+    for pair in parted:
+        assert all(leader[one] != other for one, other in (pair, pair[::-1]))
+    for later, earlier in edges:
+        assert leader[later] != later or leader[earlier] != earlier
+
+
+def test_a_long_chain_is_cut() -> None:
+    n = 100_000
+    chain = np.array([(i, i - 1, 5) for i in range(1, n)], np.uint32)
+    leader = Grouping(n, "components").add([chain]).leader
+    part_components(leader, lambda: [chain], np.array([[n // 2, 0], [n - 1, 0]], np.uint32))
+    assert leader.tolist() == [0] * (n // 2) + [n // 2] * (n // 2)

@@ -36,8 +36,10 @@ ERRORS = {
     "StateError",
     "TwinsetError",
     "UnknownIdError",
+    "VerdictChangedError",
 }
 EXACTLY = {
+    "Client",
     "Index",
     "Plan",
     "SimHashes",

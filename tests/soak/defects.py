@@ -1189,7 +1189,109 @@ SPARK = [
     ),
 ]
 
+_GUARD = "tests/web/test_security.py"
+_SERVED = "tests/index/test_served.py"
+
+SERVICE = [
+    Defect("web/tokens.py", "return need != WRITE or self.right == WRITE", "return True", _GUARD),
+    Defect("web/tokens.py", "if hmac.compare_digest(digest, row[:2][column]):", "if True:", _GUARD),
+    Defect("web/origins.py", "if not self.knows(host, str(server[0])):", "if False:", _GUARD),
+    Defect("web/origins.py", 'if by_cookie and not same and site != b"same-origin":', "if False:", _GUARD),
+    Defect("web/origins.py", "if origin is not None and not same:", "if False:", _GUARD),
+    Defect("web/security.py", "if need != OPEN and token is None:", "if False:", _GUARD),
+    Defect("web/security.py", 'lstrip("/\\\\")', 'lstrip("")', _GUARD),
+    Defect("web/limits.py", "if self._size > self.most:", "if False:", _GUARD),
+    Defect("web/limits.py", "if self._by_token[token] >= self.limits.each:", "if False:", _GUARD),
+    Defect("web/log.py", 'repr(scope["path"]) if self.texts', 'repr(scope["path"]) if True', _GUARD),
+    Defect("web/api/app.py", 'return READ if method == "POST" and asks else WRITE', "return READ", _GUARD),
+    Defect("web/pages.py", "autoescape=True", "autoescape=False", "tests/web/api/test_try_page.py"),
+    Defect(
+        "web/api/queries.py", "one.call is None and one.limits == first.limits", "one.call is None",
+        "tests/web/api/test_queries.py",
+    ),
+    Defect(
+        "web/api/adding.py", "if self._before._failed:", "if False:", "tests/web/api/test_documents.py",
+    ),
+    Defect("index/served.py", "if change.series is not None and change.series.failed:", "if False:", _SERVED),
+    Defect("index/served.py", 'if value["digest"] != change.digest:', "if False:", _SERVED),
+    Defect("index/served.py", 'answer["version"] = before', "pass", _SERVED),
+    Defect("index/postgres/tables.py", "CAST(settings.value AS bigint) + 1", "CAST(settings.value AS bigint)", _SERVED),
+    Defect(
+        "client.py", '"application/x-ndjson", "Idempotency-Key": secrets.token_hex(16)}', '"application/x-ndjson"}',
+        "tests/web/test_client.py",
+    ),
+]
+
+_FORMS = "tests/web/review/test_forms.py"
+_CHOICE = "tests/web/review/test_choice.py"
+
+REVIEW = [
+    Defect("web/review/app.py", "blind or (choice is not None and choice.sample is not None)", "blind", _FORMS),
+    Defect("web/review/app.py", "status=409, question=question)", "question=question)", _FORMS),
+    Defect("web/review/choice.py", "pairs &= score >= low", "pairs &= score > low", _CHOICE),
+    Defect("web/review/choice.py", "if one > pair and self.items.state[one]", "if self.items.state[one]", _CHOICE),
+    Defect("web/review/choice.py", "((after, len(chosen)), (0, after))", "((after, len(chosen)),)", _CHOICE),
+    Defect("web/review/shown.py", "if (order[1:] < order[:-1]).any():", "if False:", _CHOICE),
+    Defect("web/review/ledger.py", "found.setdefault(one.digest, one)", "found[one.digest] = one", _FORMS),
+    Defect("web/review/forms.py", 'and not path.startswith("//")', "", "tests/web/review/test_attacks.py"),
+    Defect("web/review/texts.py", "+ np.cumsum(sizes) - sizes", "", "tests/web/review/test_texts.py"),
+]
+
+_STORE = "tests/verdicts/test_store.py"
+_STEPS = f"{_STORE} tests/verdicts/test_store_steps.py"
+_OBEYED, _EXCHANGE = "tests/jobs/test_verdicts.py", "tests/verdicts/test_exchange.py"
+_PRECISION = "tests/verdicts/test_precision.py"
+
+VERDICTS = [
+    Defect("verdicts/events.py", "self.of, self.basis, self.data)", "self.of, self.basis)", _STORE),
+    Defect("verdicts/present.py", "if event.step in self.undone:", "if event.mark in self.undone:", _STEPS),
+    Defect("verdicts/present.py", "self._redo_of.pop(event.who, None)", "pass", _STORE),
+    Defect("verdicts/present.py", "elif event.kind == NOTE:", "elif event.kind == UNDO:", _STEPS),
+    Defect("verdicts/present.py", "self.counts[before.verdict] -= 1", "pass", _STEPS),
+    Defect("verdicts/store.py", "self._present.changed.get(subject, 0) <= seen", "state is None", _STORE),
+    Defect("verdicts/store.py", "if number <= since:", "if number < since:", _STORE),
+    Defect("verdicts/database.py", 'self._db.execute("BEGIN IMMEDIATE")', 'self._db.execute("BEGIN")', _STORE),
+    Defect("verdicts/conflicts.py", "if one[0] in seen or one[1] in seen]", "if one[0] in seen]", _STEPS),
+    Defect("verdicts/conflicts.py", "neighbours.add if verdict == kind", "neighbours.add if verdict", _STEPS),
+    Defect("verdicts/exchange.py", "csv.QUOTE_ALL", "csv.QUOTE_MINIMAL", _EXCHANGE),
+    Defect("verdicts/exchange.py", "key=lambda one: one.order)", "key=lambda one: one.number)", _EXCHANGE),
+    Defect("verdicts/sample.py", "fresh[1:] &=", "fresh[1:] |=", _PRECISION),
+    Defect("verdicts/sample.py", "chosen = np.sort(", "chosen = (", _PRECISION),
+    Defect(
+        "verdicts/sample.py",
+        "chosen.strata[h].population / chosen.strata[h].drawn",
+        "chosen.strata[h].drawn",
+        _PRECISION,
+    ),
+    Defect(
+        "verdicts/precision.py", "found[: found.index(None)] if None in found", "found if None in found", _PRECISION
+    ),
+    Defect("verdicts/precision.py", "strict=True)) + largest**2", "strict=True)) + largest**2 / 4", _PRECISION),
+    Defect("verdicts/precision.py", "strict=True)) + largest\n", "strict=True))\n", _PRECISION),
+    Defect("verdicts/precision.py", "right + one.unsure", "right", _PRECISION),
+    Defect("verdicts/judged.py", "if one.basis == basis]", "if one.basis]", _OBEYED),
+    Defect("verdicts/judged.py", "& (pairs[:, 1] >= border)", "", _OBEYED),
+    Defect("engines/local/steps/cluster.py", "~is_among(words, parted) & ", "", _OBEYED),
+    Defect("engines/local/steps/cluster.py", "chosen &= ~np.isin(rows[:, 0], links.principals)", "pass", _OBEYED),
+    Defect("engines/local/steps/cluster.py", "np.lexsort((rank, others))", "np.lexsort((others, rank))", _OBEYED),
+    Defect("engines/local/steps/sketch.py", "plain[border:] ^= OTHER_SIDE", "pass", _OBEYED),
+    Defect("engines/local/steps/sketch.py", "digests ^ salts[:, None] if len(salts)", "digests if len(salts)", _OBEYED),
+    Defect(
+        "clusters/group_kernels.py",
+        "if forced[i] and leader[head] == head:",
+        "if forced[i]:",
+        "tests/clusters/test_group.py",
+    ),
+    Defect(
+        "clusters/group_kernels.py",
+        "and barred[other] != first:",
+        "and other != first:",
+        "tests/clusters/test_group.py",
+    ),
+    Defect("results/judged.py", "self._rows = rows[distinct]", "self._rows = rows", _PRECISION),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW),
 ]

@@ -98,6 +98,33 @@ def _print_tables(tables: dict[str, str], summary: dict[str, Any], options: Dedu
     click.echo(f"a reason for every {'flag' if options.flag else 'removal'}: {tables['removed']}")
 
 
+def _print_verdicts(judged: dict[str, Any]) -> None:
+    """Print how many verdicts were obeyed, which were not and why, and the conflicts among them."""
+    used = ", ".join(f"{judged[kind]:,} {kind}" for kind in ("duplicate", "different", "principal"))
+    show.say(f"verdicts of {judged['file']} obeyed: {used}")
+    unused = judged["unused"]
+    reasons = [
+        (unused["absent"], "on contents that are not here"),
+        (unused["other_basis"], "on contents that were compared in another way (other items, shingles or seed)"),
+        (unused["one_side"], "on two documents of one side, which --against does not compare"),
+        (unused["unsure"], "unsure"),
+    ]
+    if any(count for count, _ in reasons):
+        show.say(f"verdicts not used: {', '.join(f'{count:,} {why}' for count, why in reasons if count)}")
+    if judged["in_conflict"]:
+        chain = " = ".join(map(show.named, judged["conflicts"][0]))
+        show.say(
+            f"{show.count(judged['in_conflict'], 'conflict')} among the verdicts, such as {chain}; each verdict was "
+            f"obeyed on its own pair; twinset verdicts conflicts {judged['file']} lists them"
+        )
+    if judged["principals_removed"]:
+        some = ", ".join(map(show.named, judged["principals_removed"][:_NAMED]))
+        show.say(f"principal documents that were removed because of another principal or a duplicate: {some}")
+
+
+_NAMED = 3
+
+
 def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -> None:
     """Print the counts of a run and the paths of its output."""
     marked = "flagged as duplicates" if options.flag else "removed as near-duplicates"
@@ -130,10 +157,15 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
         )
         if isinstance(summary.get(name), int) and (summary[name] or name in ("clusters", "pairs"))
     ]
+    judged = summary.get("verdicts") or {}
+    if judged:
+        rows.insert(3, ("of these because of a verdict", judged["removed"]))
     width = max(len(f"{value:,}") for _, value in rows)
     for label, value in rows:
         click.echo(f"  {value:>{width},}  {_one(label) if value == 1 else label}")
     show.say_replaced(summary)
+    if judged:
+        _print_verdicts(judged)
     if tables := summary.get("tables"):
         _print_tables(tables, summary, options)
         return

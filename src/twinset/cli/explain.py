@@ -190,7 +190,8 @@ def _print_account(account: Account, *, contained: bool) -> None:
         near = f"it is at {_scored(why)} from" if "distance" in why else f"it is {_scored(why)} similar to"
         if contained:
             near = f"{_scored(why, contained=True)} of its shingles are in"
-        click.echo(f"{name} was {account.state}: {near} {kept}, which is kept")
+        judged = "people judged the two to be duplicates; " if why.get("verdict") else ""
+        click.echo(f"{name} was {account.state}: {judged}{near} {kept}, which is kept")
     else:
         because = {
             "kept": "is kept",

@@ -11,14 +11,16 @@ from typing import Any, TypeVar
 import orjson
 
 from twinset.options.formats import row_file_format
-from twinset.options.place import DETAILS_ENDING
+from twinset.options.place import DETAILS_ENDING, VERDICTS_ENDING
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
 _TABLE = "pairs.parquet"  # every result folder has it
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
-_SQLITE, _MARK = b"SQLite format 3\0", b"TWSN"  # the first bytes of an index, and those at byte 68
+_SQLITE = b"SQLite format 3\0"  # the first bytes of a database
+_MARKS = {INDEX_ENDING: (b"TWSN", "an index"), VERDICTS_ENDING: (b"TWV1", "verdicts")}
+"""By ending: the bytes at byte 68 of the database, and what it is."""
 
 
 def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
@@ -33,21 +35,22 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
 
 
 def why_our_file(path: str) -> str | None:
-    """Why a file is skipped: it is an index or belongs to one; None otherwise.
+    """Why a file is skipped: it is an index or verdicts, or belongs to such a file; None otherwise.
 
     >>> why_our_file("news.jsonl")
     """
-    ending = next((one for one in _BESIDE if path.endswith(INDEX_ENDING + one)), "")
-    if not path.endswith(INDEX_ENDING) and not ending:
-        return None
-    try:
-        with open(path.removesuffix(ending), "rb") as file:
-            head = file.read(72)
-    except OSError:
-        return None
-    if not head.startswith(_SQLITE) or head[68:72] != _MARK:
-        return None
-    return "a file of an index" if ending else "an index"
+    for of_kind, (mark, what) in _MARKS.items():
+        ending = next((one for one in _BESIDE if path.endswith(of_kind + one)), "")
+        if not path.endswith(of_kind) and not ending:
+            continue
+        try:
+            with open(path.removesuffix(ending), "rb") as file:
+                head = file.read(72)
+        except OSError:
+            return None
+        if head.startswith(_SQLITE) and head[68:72] == mark:
+            return f"a file of {what}" if ending else what
+    return None
 
 
 def why_our_rows(path: str) -> str | None:

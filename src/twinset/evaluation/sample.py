@@ -37,7 +37,7 @@ _BY_SEED = 0xB1
 
 
 @dataclass(frozen=True)
-class Sample:
+class DrawnSample:
     """Distinct contents of some pieces of a collection, in random order.
 
     documents, own: documents of the whole collection, and of its sources without those compared against.
@@ -122,7 +122,7 @@ class Sample:
         return filled
 
 
-def draw(run: LocalRun, pieces: int, seed: int) -> Sample:
+def draw(run: LocalRun, pieces: int, seed: int) -> DrawnSample:
     """Read some pieces of the sources of a run, chosen by the seed."""
     dice = random.Random(seed)
     chosen: list[tuple[float, int, int, Chunk]] = []
@@ -184,7 +184,7 @@ class _Rows:
         self.empty += block.rows - len(good)
         self.text_bytes += done.text_bytes
 
-    def sample(self, documents: int, own: int, n_pieces: int, chosen: int, seed: int) -> Sample:
+    def sample(self, documents: int, own: int, n_pieces: int, chosen: int, seed: int) -> DrawnSample:
         """Shuffle the rows, keep as many as fit, and identify equal contents."""
         counts, digests, salts, pieces, others = (np.concatenate(column) for column in zip(*self.columns, strict=True))
         order = np.random.default_rng(seed).permutation(len(counts))
@@ -193,7 +193,7 @@ class _Rows:
         _, first, copies = np.unique(digests[kept], axis=0, return_index=True, return_counts=True)
         by_chance = np.argsort(first)
         contents = kept[first[by_chance]]
-        return Sample(
+        return DrawnSample(
             documents=documents,
             own=own,
             drawn=len(counts),

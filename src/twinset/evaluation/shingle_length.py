@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from twinset.evaluation.sample import Sample
+from twinset.evaluation.sample import DrawnSample
 from twinset.options import ShingleOptions
 from twinset.options.survey import SurveyOptions
 from twinset.pairs.sets import overlaps, scores
@@ -40,7 +40,7 @@ class Length:
         return dataclasses.asdict(self)
 
 
-def chance_by_length(sample: Sample, options: SurveyOptions) -> list[Length]:
+def chance_by_length(sample: DrawnSample, options: SurveyOptions) -> list[Length]:
     """Measure the similarity of unrelated documents for shingles of each length.
 
     Compares all pairs of about two hundred contents. Pairs that share a fifth or more at the greatest length are

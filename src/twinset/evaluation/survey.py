@@ -20,7 +20,7 @@ from twinset.engines.base import Job
 from twinset.engines.local.run import LocalEngine, LocalRun
 from twinset.engines.local.steps.sketch import sketch_block
 from twinset.engines.progress import Progress, Silent
-from twinset.evaluation.sample import Sample, draw, near_pairs
+from twinset.evaluation.sample import DrawnSample, draw, near_pairs
 from twinset.evaluation.shingle_length import Length, chance_by_length
 from twinset.options import PairsOptions
 from twinset.options.survey import SurveyOptions
@@ -178,12 +178,12 @@ def _run(sources: Sequence[object], options: SurveyOptions, progress: Progress) 
         yield run
 
 
-def _average(sample: Sample) -> float:
+def _average(sample: DrawnSample) -> float:
     """Mean shingles per document; at least one."""
     return max(1.0, float(np.average(sample.counts, weights=sample.copies))) if len(sample) else 1.0
 
 
-def _near(sample: Sample, sets: Sets, floor: float) -> tuple[int, npt.NDArray[np.uint32], Floats]:
+def _near(sample: DrawnSample, sets: Sets, floor: float) -> tuple[int, npt.NDArray[np.uint32], Floats]:
     """Pairs at or above the floor with their similarities, and the number of contents compared."""
     compared, lefts, rights = near_pairs(sets, floor)
     if sample.others.any():
@@ -200,7 +200,7 @@ def _similarities(sets: Sets, lefts: Numbers, rights: Numbers, threshold: float)
 
 
 def _spectrum(
-    sample: Sample, sets: Sets, compared: int, near: npt.NDArray[np.uint32], shared: Floats, threshold: float
+    sample: DrawnSample, sets: Sets, compared: int, near: npt.NDArray[np.uint32], shared: Floats, threshold: float
 ) -> tuple[list[tuple[float, float]], int]:
     """Pairs of the collection by similarity; those below half the threshold come from the background."""
     load = np.arange(1, len(sample) + 1) * np.cumsum(sets.sizes, dtype=np.int64)

@@ -3,7 +3,6 @@
 Modules that only some methods need are imported by these methods, so that a run does not wait for them.
 """
 
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -22,10 +21,11 @@ from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
 from twinset.options import DedupOptions
-from twinset.options.checks import shown_value
 from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
 from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
+from twinset.results.judged import JudgedResult, id_of
+from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
@@ -91,7 +91,7 @@ def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
     return json.read_json(path, parse_options=options)
 
 
-class DedupResult:
+class DedupResult(JudgedResult):
     """A clean collection: `.kept`, `.mask`, `.removed`, `.clusters`, `.pairs`, `.summary` and `.plan`."""
 
     def __init__(self, summary: dict[str, Any], plan: Any, path: Path | None) -> None:
@@ -111,7 +111,7 @@ class DedupResult:
             given = output.sources or (*sources, *options.against)
             result._recorded = StoredResult.from_tables(output.summary, stored, given)
             result._recorded.held = output.held
-            result._recorded.earlier_texts = _read_index_texts
+            result._recorded.earlier_texts = read_index_texts
         return result
 
     def _table(self, name: str) -> pa.Table:
@@ -128,7 +128,7 @@ class DedupResult:
             if self.path is None:
                 raise StateError("this result has no records on this machine, which explain, report and recut need")
             self._recorded = StoredResult(self.path)
-            self._recorded.earlier_texts = _read_index_texts
+            self._recorded.earlier_texts = read_index_texts
         return self._recorded
 
     def recut(
@@ -152,7 +152,7 @@ class DedupResult:
         progress
             As for `dedup`.
         **options
-            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `source`, `force`, …
+            The options of `twinset recut`, as keyword arguments: `keep`, `cluster`, `rows`, `verdicts`, `source`, …
 
         Returns
         -------
@@ -214,7 +214,7 @@ class DedupResult:
         """
         from twinset.results.explain import account
 
-        named = _id_of("id", id), None if other is None else _id_of("other", other)
+        named = id_of("id", id), None if other is None else id_of("other", other)
         return account(self.recorded.but(moved=source), *named)
 
     def report(self, path: Any, **options: Any) -> Path:
@@ -308,27 +308,6 @@ class DedupResult:
         return dedup_as_html(self.summary, self.removed)
 
 
-def _id_of(name: str, id: object) -> str:
-    if isinstance(id, (int, np.integer)) and not isinstance(id, bool):
-        return str(id)
-    if isinstance(id, str):
-        return id.encode("utf-8", "backslashreplace").decode()  # as the id of a file whose name is not UTF-8
-    raise OptionError(f"{name} is {shown_value(id)}, of type {type(id).__name__}; allowed: a string or a whole number")
-
-
-def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
-    """Read the texts of documents of the run's index, as they are now."""
-    from twinset.index.index import Index  # loads a database: only where needed
-
-    target, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
-    if "://" not in target and folder and os.path.exists(os.path.join(folder, target)):
-        target = os.path.join(folder, target)
-    with Index.open(target, read_only=True) as index:
-        stored_ids = [id for id in ids if id in index] if index.settings.options.store == "text" else []
-        texts = dict(zip(stored_ids, index.texts(stored_ids), strict=True)) if stored_ids else {}
-    return [texts.get(id) for id in ids]
-
-
 def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | PassagesResult":
     """Open the result of an earlier `dedup`, `recut` or `find_passages`.
 
@@ -351,12 +330,14 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    if "passages" in read_summary(result_folder(folder)):
+    summary = read_summary(result_folder(folder))
+    if "passages" in summary:
         from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
 
         return PassagesResult.open(folder, source)
-    recorded = StoredResult(folder, source)
-    recorded.earlier_texts = _read_index_texts
+    if "removed" not in summary:
+        raise OptionError(f"{folder} is a result of pairs, without clusters; name one of dedup, or review it")
+    recorded = open_recorded(folder, source)
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result

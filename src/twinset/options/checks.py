@@ -345,5 +345,6 @@ def _shingle(value: Any) -> str:
 switch = Check(_switch, "True or False", bool, in_help=False)
 path = Check(_path, "the path of a folder", in_help=False)
 index_place = Check(_index, "the path of an index, its URL (postgresql://…), or an open twinset.Index", in_help=False)
+verdicts_file = Check(_path, "the path of a file of verdicts", in_help=False)
 encoding_name = Check(_encoding, "a text encoding known to Python, such as utf-8, latin-1 or gb18030")
 shingle_spec = Check(_shingle, SHINGLE_ALLOWED)

@@ -74,6 +74,11 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
             return self.distance
         return self.threshold if self.was_given("threshold") else None
 
+    @property
+    def lowest(self) -> float:
+        """The minimum score of a pair that is found and scored; the score of a distance is its negative."""
+        return -self.farthest if self.by_distance else self.least
+
     def _check_together(self) -> None:
         super()._check_together()
         defaults = self.defaults()
@@ -137,6 +142,13 @@ class DedupOptions(
     keep: str = option("first", *KEEP, common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="detected from all dates")
     cluster: str = option("leader", *CLUSTER)
+    verdicts: str | None = option(
+        None,
+        "Obey the verdicts in this file: pairs judged different are never a reason for a removal, pairs judged "
+        "duplicate always are, and documents judged principal are kept first.",
+        checks.verdicts_file,
+        "FILE",
+    )
     copy: bool = option(
         False, "For a folder of files: copy the kept files, too; by default they are only listed.", checks.switch
     )
@@ -164,6 +176,11 @@ class DedupOptions(
                     f"--{name} cannot be used with --index: new documents are compared with the index and with each "
                     "other; leave one of them out"
                 )
+        if self.verdicts is not None and self.index is not None:
+            raise OptionError(
+                "--verdicts cannot be used with --index: verdicts are tied to contents, and an index does not store "
+                "the digests of its contents; leave one of them out"
+            )
         if self.floor is not None:
             self._check_floor(self.floor)
         self._check_contained()

@@ -10,6 +10,7 @@ from typing import Any
 from twinset.options.formats import ROW_ENDINGS, is_folder_name, refuse_file_name, row_file_format
 
 DETAILS_ENDING = ".details"
+VERDICTS_ENDING = ".verdicts"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ class Place:
     def paths(self) -> list[Path]:
         """The file and the folder."""
         return [self.folder] if self.file is None else [self.file, self.folder]
+
+
+def verdicts_beside(result: Any) -> Path:
+    """Return the file of verdicts beside a result, named by its folder or its file of kept rows.
+
+    Examples
+    --------
+    >>> verdicts_beside("clean/"), verdicts_beside("clean.csv"), verdicts_beside("clean.csv.details")
+    (PosixPath('clean.verdicts'), PosixPath('clean.csv.verdicts'), PosixPath('clean.csv.verdicts'))
+    """
+    name = str(Path(os.fsdecode(result)))
+    return Path(name.removesuffix(DETAILS_ENDING) + VERDICTS_ENDING)
 
 
 def result_folder(name: Any) -> Path:

@@ -1,9 +1,11 @@
-"""Options of the commands that read a result: explain, recut, report."""
+"""Options of the commands that read a result: explain, recut, report, verdicts."""
 
 from __future__ import annotations
 
+import getpass
+import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from twinset.errors import OptionError
 from twinset.options import checks
@@ -11,13 +13,21 @@ from twinset.options.base import Options, option
 from twinset.options.keep_rules import DATE_FORMAT, KEEP
 from twinset.options.steps import CLUSTER, DETAILS_FORMAT, FORCE, RunOptions, ShingleOptions
 
-__all__ = ["ExplainOptions", "RecutOptions", "ReportOptions"]
+__all__ = ["ExplainOptions", "ExportVerdictsOptions", "PrecisionOptions", "RecutOptions", "ReportOptions",
+           "SampleVerdictsOptions", "user_name"]  # fmt: skip
 
 _SOURCE = (
     "New path of a source of the result that has moved; give all sources, in their original order.",
     checks.items(str),
     "PATH",
 )
+
+
+def _verdicts(value: Any) -> str | None:
+    """Convert to a path; True, or a flag without a value, stands for the file beside the result."""
+    if value is None or value is False:
+        return None
+    return "" if value is True else os.fsdecode(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +85,14 @@ class RecutOptions(RunOptions):
     keep: str | None = option(None, KEEP[0], checks.optional(KEEP[1]), KEEP[2], default_text="as in OUT", common=True)
     date_format: str | None = option(None, *DATE_FORMAT, default_text="as in OUT")
     cluster: str | None = option(None, CLUSTER[0], checks.optional(CLUSTER[1]), default_text="as in OUT")
+    verdicts: str | None = option(
+        None,
+        "Obey the verdicts in this file, as for dedup; without FILE those in OUT.verdicts, where review puts them.",
+        checks.Check(_verdicts, "the path of a file of verdicts, or True for OUT.verdicts", in_help=False),
+        "[FILE]",
+        bare="",
+        common=True,
+    )
     source: tuple[object, ...] = option(
         (),
         "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
@@ -121,3 +139,84 @@ class ReportOptions(Options):
     )
     source: tuple[str, ...] = option((), *_SOURCE)
     force: bool = option(False, *FORCE, result=False)
+
+
+def user_name() -> str:
+    """Return the name of the user, under which verdicts are stored unless another name is given."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may have no name for its user
+        return "nobody"
+
+
+def _name(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError
+    return value
+
+
+PERSON = (
+    "Name to store with each verdict.",
+    checks.Check(_name, "a name", in_help=False),
+    "NAME",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportVerdictsOptions(Options):
+    """The options of ``twinset verdicts export``."""
+
+    title: ClassVar[str] = "Export"
+
+    force: bool = option(False, *FORCE, result=False, common=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleVerdictsOptions(Options):
+    """The options of `DedupResult.sample` and ``twinset verdicts sample``."""
+
+    title: ClassVar[str] = "Sample"
+
+    pairs: int = option(60, "Number of pairs to draw.", checks.whole(1, 1_000_000), "N", common=True)
+    strata: int = option(
+        6,
+        "Number of ranges of similarity, each of which gets its share of the pairs; the precision is estimated at the "
+        "lower end of each.",
+        checks.whole(1, 1000),
+        "N",
+        common=True,
+    )
+    seed: int = option(1, "Seed of the random choice.", checks.whole(0, 2**64 - 1), "N")
+    verdicts: str | None = option(
+        None,
+        "File of verdicts in which to store the sample.",
+        checks.verdicts_file,
+        "FILE",
+        default_text="OUT.verdicts",
+        common=True,
+    )
+    name: str | None = option(None, *PERSON, default_text="the name of the user")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionOptions(Options):
+    """The options of ``twinset verdicts precision``."""
+
+    title: ClassVar[str] = "Precision"
+
+    precision: float | None = option(
+        None,
+        "Also find the lowest threshold whose precision is at least P, by the lower end of its interval.",
+        checks.optional(checks.number(above=0.0, below=1.0)),
+        "P",
+        common=True,
+    )
+    sample: int | None = option(
+        None,
+        "Use sample N, counted from 1.",
+        checks.whole(1, 2**31 - 1, none=True),
+        "N",
+        default_text="the last one",
+    )

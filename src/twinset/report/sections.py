@@ -39,6 +39,9 @@ def lead(numbers: Numbers) -> str:
     if options.cluster == "components":
         why = f"because they are connected to a kept one through pairs {near}."
     documents = counted(summary["documents"], numbers.noun)
+    judged = (summary.get("verdicts") or {}).get("removed", 0)
+    if judged:
+        why += f" For {judged:,} of these, people judged the two to be duplicates, whatever their score."
     return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
 
 

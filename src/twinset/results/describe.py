@@ -79,5 +79,5 @@ def _table(table: pa.Table) -> str:
 
 
 def _cell(name: str, value: Any) -> str:
-    text = score(value, SHOWN[name]) if name in SHOWN else str(value)
+    text = score(value, SHOWN[name]) if name in SHOWN else "" if value is None else str(value)
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"

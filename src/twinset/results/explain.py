@@ -15,7 +15,6 @@ from twinset.options.items import MEASURED
 from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.results.stored import StoredResult
-from twinset.schema import removed_schema
 
 KEPT, GONE, FLAGGED, BLANK, BROKEN = "kept", "removed", "flagged", "empty", "unreadable"
 AGAINST, EARLIER = "against", "earlier"
@@ -80,7 +79,7 @@ def account(recorded: StoredResult, id: str, other: str | None = None) -> Accoun
     """Explain the outcome of a document, and compare it with the document that caused it."""
     number = recorded.find(id)
     state, cluster = _state(recorded, number, id)
-    members = removed_schema(recorded.options.measure).empty_table()
+    members = recorded.schema("removed").empty_table()
     if cluster is not None:
         members = recorded.removed.filter(pc.field("because_of") == cluster)
     second: int | None = None

@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +20,24 @@ from twinset.engines.local.copies import SAME
 from twinset.engines.local.joins.base import Work
 from twinset.engines.local.joins.choose import join_for
 from twinset.engines.local.opened import WITHOUT_COLUMNS
-from twinset.engines.local.state import State, fingerprint
+from twinset.engines.local.run import read_judgements
+from twinset.engines.local.state import RunState, fingerprint
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches, recall_at
 from twinset.engines.local.steps.open import refuse_to_replace
 from twinset.engines.local.steps.shingle_length import find_short_texts
+from twinset.engines.local.steps.sketch import READ
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
 from twinset.engines.local.write.place import check_place, move_to_place, state_folder
-from twinset.engines.local.write.summary import describe_sources, kept_files, seal_summary, write_summary
+from twinset.engines.local.write.summary import (
+    describe_sources,
+    kept_files,
+    seal_summary,
+    verdict_facts,
+    write_summary,
+)
 from twinset.engines.local.write.table_file import TableFile, copy_as_csv
 from twinset.engines.progress import Progress
 from twinset.errors import DuplicateIdError
@@ -42,7 +50,13 @@ from twinset.results.stored import SUMMARY, StoredResult
 from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
 from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
 from twinset.system.memory import temporary_folder
+from twinset.system.scratch import Spool
+from twinset.verdicts.basis import basis_of
 
+if TYPE_CHECKING:
+    from twinset.verdicts.judged import Links
+
+_OF_CLUSTERS = ("short_texts", "unranked", "verdicts")
 _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed", "earlier")
 
 
@@ -59,11 +73,17 @@ class Recut:
         self.started = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.options = options_of(recorded, requested)
+        judgements = read_judgements(self.options)
         self.threads = Threads(requested.thread_count)
         batch = batch_within(requested.batch_bytes, requested.memory_bytes, requested.thread_count)
         self.budget = Budget.of(requested.memory_bytes, requested.thread_count, batch)
         self.corpus = StoredCorpus(recorded, self.threads, batch)
         self.copies = self.corpus.copies()
+        self.links: Links | None = None
+        if judgements is not None:
+            readable = self.corpus.status == READ
+            digests, border = self.corpus.content_digests(), self.corpus.border
+            self.links = judgements.find(basis_of(self.options), digests, self.copies.first, readable, border)
         self.earlier: IndexMatches | None = None
         self._rows: Path | None = None
         # Last, since the folders below need cleaning up.
@@ -71,7 +91,7 @@ class Recut:
         folder = state_folder(place) if place else Path(self._folder.name) / "state"
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
-            self.state = State(folder, mark, Path(requested.scratch) if requested.scratch else None)
+            self.state = RunState(folder, mark, Path(requested.scratch) if requested.scratch else None)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -99,10 +119,15 @@ class Recut:
         if self.options.measure == "containment":
             sizes = np.asarray(self.recorded.documents["set_size"])
             rank = cluster.larger_first(rank, sizes, self.corpus.border is not None)
-        matches = self._read_matches()
+        matches, links, border = self._read_matches(), self.links, self.corpus.border
+        rows = np.zeros(0, np.uint32) if links is None else scored.rows_of(*links.duplicates.T)
 
         def grouped(threshold: float) -> Clusters:
             near, settings = scored.near(threshold), (rank, self.options.cluster, self.budget)
+            if links is not None:
+                judged = Spool(self.state.scratch / "judged", "<u4", 3)
+                near = cluster.obeying(links, near, rows, border, judged, self.budget.pairs)
+                return cluster.grouped(self.corpus, self.copies, near, *settings, links)
             if matches is None:
                 return cluster.grouped(self.corpus, self.copies, near, *settings)
             return matches.reaching(threshold).grouped(self.corpus, self.copies, near, *settings, self.state.scratch)
@@ -236,13 +261,14 @@ class Recut:
         if self.options.item_kind == "records":  # their fields were measured as they were read
             short = before.get("short_texts")
         summary = {
-            **{name: value for name, value in before.items() if name not in ("short_texts", "unranked")},
+            **{name: value for name, value in before.items() if name not in _OF_CLUSTERS},
             **({"short_texts": short} if short else {}),
             **({"unranked": unranked} if unranked else {}),
             "kept": int(np.count_nonzero(clusters.kept)),
             "removed": int(np.count_nonzero(clusters.removed)),
             "clusters": results.clusters(clusters),
             "options": self.options.to_dict(),
+            **verdict_facts(self.corpus, self.copies.first, clusters),
         }
         if self.earlier is not None:
             # A recut adds nothing to the index, and does not know its present documents.

@@ -7,6 +7,7 @@ from typing import Any
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
 from twinset.options.keep_rules import KEEP_RULES, parse_keep
+from twinset.options.place import verdicts_beside
 from twinset.options.results import RecutOptions
 from twinset.results.stored import StoredResult
 from twinset.schema import Shares
@@ -21,6 +22,7 @@ def options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
         "keep": rules,
         "date_format": requested.date_format or (before.date_format if dated else None),
         "cluster": requested.cluster or before.cluster,
+        "verdicts": verdicts_of(recorded, requested),
     }
     _refuse_other_limit(recorded, requested)
     if before.by_distance:
@@ -40,6 +42,15 @@ def options_of(recorded: StoredResult, requested: RecutOptions) -> DedupOptions:
             f"scored; allowed: {before.least:g} to 1; for less, run dedup again with --floor {threshold:g}"
         )
     return at_limit(dataclasses.replace(before, floor=before.least, **chosen), threshold)
+
+
+def verdicts_of(recorded: StoredResult, requested: RecutOptions) -> str | None:
+    """Return the file of verdicts to obey; by default the one beside the result, if any is to be obeyed."""
+    if requested.verdicts != "":
+        return requested.verdicts
+    if not recorded.folder.name:
+        raise OptionError("verdicts is True, but this result has no folder, so no file is beside it; name the file")
+    return str(verdicts_beside(recorded.folder))
 
 
 def at_limit(options: DedupOptions, limit: float) -> DedupOptions:

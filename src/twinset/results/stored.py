@@ -35,11 +35,13 @@ from twinset.schema import (
     HASH_SCHEME,
     SOURCES,
     UNREADABLE,
+    Hashes,
     documents_schema,
     pairs_schema,
     removed_schema,
 )
 from twinset.system.scratch import cannot_write
+from twinset.verdicts.basis import basis_of
 from twinset.wording import quoted, reason
 
 SUMMARY = "summary.json"
@@ -130,7 +132,7 @@ class StoredResult:
     def schema(self, name: str) -> pa.Schema:
         """Return the columns of a table."""
         if name == "removed":
-            return removed_schema(self.options.measure)
+            return removed_schema(self.options.measure, judged=self.options.verdicts is not None)
         if name == "documents":
             return documents_schema(ordered_by_size=self.options.measure == "containment")
         return SCHEMAS.get(name) or pairs_schema(self.options.measure)
@@ -144,6 +146,11 @@ class StoredResult:
                 raise self._damaged(SUMMARY, f"it does not name {file}: not a result of {self.command}, or damaged")
             self._tables[name] = _read_table(self.folder / file, digest, self.schema(name), self.command)
         return self._tables[name]
+
+    def forget(self, name: str) -> None:
+        """Free a table that was read from the folder; it is read again where it is needed."""
+        if not self.in_memory:
+            self._tables.pop(name, None)
 
     def has(self, name: str) -> bool:
         """Whether the result has this table."""
@@ -210,6 +217,20 @@ class StoredResult:
         """The ids by number, contiguous."""
         ids = self.documents["id"].cast(pa.large_string())
         return ids.combine_chunks() if ids.num_chunks != 1 else ids.chunk(0)
+
+    @cached_property
+    def digests(self) -> Hashes:
+        """The digests of the contents by number (n, 2): as bytes, those that verdicts are tied to."""
+        chunks = [np.zeros(0, "<u8")]
+        for chunk in filter(len, self.documents["digest"].chunks):
+            words = np.frombuffer(chunk.buffers()[1], "<u8")
+            chunks.append(words[2 * chunk.offset : 2 * (chunk.offset + len(chunk))])
+        return np.concatenate(chunks).reshape(-1, 2)
+
+    @property
+    def basis(self) -> str:
+        """How the contents were compared; stored with each verdict on them."""
+        return basis_of(self.options)
 
     @cached_property
     def earlier_ids(self) -> pa.Array:

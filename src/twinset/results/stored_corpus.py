@@ -17,7 +17,7 @@ from twinset.engines.local.threads import Threads
 from twinset.errors import SourceError, StateError
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
-from twinset.schema import Flags, Numbers, Scores, Shares, equal_scores, limited_columns, limited_score
+from twinset.schema import Flags, Hashes, Numbers, Scores, Shares, equal_scores, limited_columns, limited_score
 from twinset.system import batch_sizes
 from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
@@ -66,6 +66,10 @@ class StoredCorpus(Corpus):
             cached_blocks={},
             batch_bytes=batch_bytes,
         )
+
+    def content_digests(self) -> Hashes:
+        """Return the recorded digests of the contents."""
+        return self.recorded.digests
 
     def copies(self) -> Copies:
         """Group the documents by content."""

@@ -14,7 +14,7 @@ from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps import candidates as joining
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.verify import SetVerifier
@@ -66,7 +66,7 @@ def stages(
     folder.mkdir(parents=True, exist_ok=True)
     own = open_sources(sources, options, scratch=folder).parts
     other = open_sources(against, options, scratch=folder, against=True).parts if against else []
-    state = State(folder / "state", "mark")
+    state = RunState(folder / "state", "mark")
     pool = Threads(threads)
     reading = DocumentReader(
         [*own, *other], len(own), options, chosen, budget, state, pool, Silent(),  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from twinset.engines.local.state import State, fingerprint
+from twinset.engines.local.state import RunState, fingerprint
 from twinset.errors import OutputError, StateError
 from twinset.system.scratch import Spool, packed, unpacked
 
@@ -69,8 +69,8 @@ def test_batches_as_records() -> None:
     assert unpacked(packed(batch)).equals(batch)
 
 
-def finished(folder: Path, mark: str) -> State:
-    state = State(folder, mark)
+def finished(folder: Path, mark: str) -> RunState:
+    state = RunState(folder, mark)
     spool = state.spool("numbers", "<u4")
     spool.append(np.arange(5, dtype=np.uint32))
     state.finish("first", {"found": ["ü", 1]}, {"numbers": spool})
@@ -79,7 +79,7 @@ def finished(folder: Path, mark: str) -> State:
 
 def test_a_finished_stage_is_recalled(tmp_path: Path) -> None:
     finished(tmp_path / "state", "mark").close(keep=True)
-    state = State(tmp_path / "state", "mark")
+    state = RunState(tmp_path / "state", "mark")
     assert state.resumed == ["first"]
     facts, spools = state.recall("first") or ({}, {})
     assert facts == {"found": ["ü", 1]}
@@ -91,7 +91,7 @@ def test_a_finished_stage_is_recalled(tmp_path: Path) -> None:
 
 def test_another_mark_starts_anew(tmp_path: Path) -> None:
     finished(tmp_path / "state", "mark").close(keep=True)
-    state = State(tmp_path / "state", "other")
+    state = RunState(tmp_path / "state", "other")
     assert (state.resumed, state.recall("first")) == ([], None)
     assert not (tmp_path / "state/numbers").exists()
     state.close(keep=True)
@@ -101,13 +101,13 @@ def test_another_mark_starts_anew(tmp_path: Path) -> None:
 def test_only_one_at_a_time(tmp_path: Path) -> None:
     first = finished(tmp_path / "state", "mark")
     with pytest.raises(StateError, match="another run uses"):
-        State(tmp_path / "state", "mark")
+        RunState(tmp_path / "state", "mark")
     assert (tmp_path / "state/numbers").exists()
     first.close(keep=False)
 
 
 def test_scratch_elsewhere_is_removed(tmp_path: Path) -> None:
-    state = State(tmp_path / "state", "mark", tmp_path / "scratch")
+    state = RunState(tmp_path / "state", "mark", tmp_path / "scratch")
     assert state.scratch.parent == tmp_path / "scratch"
     (state.scratch / "file").write_text("")
     state.close(keep=False)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from twinset.candidates.banding import Banded
 from twinset.documents.parts import Block, Part
 from twinset.engines.local.ids import DocumentIds
-from twinset.engines.local.steps.sketch import UNREADABLE
+from twinset.engines.local.steps.sketch import UNREADABLE, unsalted
 from twinset.engines.local.threads import Threads
 from twinset.schema import Bytes, Flags, Hashes, Numbers, Places
 from twinset.system.arrays import Room
@@ -84,6 +84,8 @@ class Corpus:
     """Called with every block by the thread that reads it."""
     repeats: Numbers = field(default_factory=lambda: np.zeros(0, np.uint32))
     """A lower bound on the repeated shingles of each document; empty if not counted."""
+    salts: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """What keeps the digests of the groups of ``--by`` apart; empty without it."""
     report: ReadReport = field(default_factory=ReadReport)
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
@@ -100,6 +102,10 @@ class Corpus:
     def own(self) -> int:
         """The number of documents of the sources themselves."""
         return self.documents if self.border is None else self.border
+
+    def content_digests(self) -> Hashes:
+        """Return the digests of the contents, the same for both sides of a comparison and in every group."""
+        return unsalted(self.digests, self.salts, self.border)
 
     def most_distinct(self) -> Numbers:
         """Return an upper bound on the distinct shingles of each document."""

@@ -17,7 +17,7 @@ from twinset.documents.parts import Part
 from twinset.documents.sources import Sources, open_sources
 from twinset.engines.base import Job
 from twinset.engines.local.budget import Budget, batch_within, give_back
-from twinset.engines.local.state import State, fingerprint
+from twinset.engines.local.state import RunState, fingerprint
 from twinset.engines.local.steps.cluster_beside_index import refuse_to_bury
 from twinset.engines.local.steps.open import refuse_to_replace, tell_unexpected
 from twinset.engines.local.threads import Threads
@@ -86,7 +86,7 @@ class OpenedJob:
                 part.check_flag()
         folder = state_folder(self.place) if self.place else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
-        self.state = State(folder, self._fingerprint(), spill)
+        self.state = RunState(folder, self._fingerprint(), spill)
         if self.state.discarded:
             other = "an interrupted run with other options, sources or version is discarded"
             self.progress.note(f"{other}; this run starts from the beginning")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinset.clusters.keep import check_columns
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
@@ -40,6 +40,9 @@ from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
 from twinset.system.scratch import Spool
+
+if TYPE_CHECKING:
+    from twinset.verdicts.judged import Judgements
 
 MAX_IDENTICAL = 100_000_000
 LENGTHS = "lengths"
@@ -82,6 +85,7 @@ class LocalRun(OpenedJob, Run):
     def __init__(self, job: Job) -> None:
         options: Any = job.options
         self.sketching: Plan | None = plan_for(options)
+        self.judgements = read_judgements(options)  # early: comparing may take hours
         super().__init__(job)
 
     @property
@@ -119,7 +123,7 @@ class LocalRun(OpenedJob, Run):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
-                by_length=self.job.whole_rows,  # documents.parquet has them
+                by_length=self.job.whole_rows or self.job.pairs_folder,  # documents.parquet has them
                 needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()
@@ -196,7 +200,7 @@ class LocalRun(OpenedJob, Run):
     def cluster(self, join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
         """Cluster the pairs that reach the threshold by the keep policy; pairs below it are only reported."""
         with self._timing("cluster"):
-            return cluster.cluster(join, pairs, matches)
+            return cluster.cluster(join, pairs, matches, self.judgements)
 
     def tables(self, join: SimilarityJoin, matches: IndexMatches | None) -> ResultTables:
         """Prepare ids and scores for the tables."""
@@ -215,6 +219,16 @@ class LocalRun(OpenedJob, Run):
     ) -> Output:  # fmt: skip
         """Write clean data and a reason for every removal to the output folder."""
         return result.write_result(self, join, tables, pairs, candidates, audit, clusters, matches, index)
+
+
+def read_judgements(options: PairsOptions | DedupOptions) -> Judgements | None:
+    """Read the verdicts that a run obeys, as they are now."""
+    path = getattr(options, "verdicts", None)
+    if path is None:
+        return None
+    from twinset.verdicts.judged import Judgements  # loads a database: only where needed
+
+    return Judgements.read(path)
 
 
 def refuse_many_identical(identical: int, items: str) -> None:

@@ -27,7 +27,7 @@ def fingerprint(facts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-class State:
+class RunState:
     """The state folder of one run. `close(keep=True)` leaves it for a later run to resume.
 
     `discarded`: whether the folder held the state of another run, which cannot be resumed.

@@ -17,6 +17,7 @@ _REASONS = {
     "top": "pairs are found by --threshold only",
     "against": "one data frame is compared with itself only",
     "index": "an index is used by one machine",
+    "verdicts": "pairs judged duplicate are compared in the memory of one machine, whatever their similarity",
     "copy": "rows have no files of their own",
     "details_format": "tables are written as Parquet",
     "no_id": "the rows of a data frame have no numbers that could be their names",

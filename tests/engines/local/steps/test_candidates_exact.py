@@ -21,7 +21,7 @@ from twinset import textbook
 from twinset.documents.sources import open_sources
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps import candidates as joining
 from twinset.engines.local.steps import candidates_exact
 from twinset.engines.local.steps.read import DocumentReader
@@ -154,7 +154,7 @@ def stages(
     folder.mkdir(parents=True, exist_ok=True)
     own = open_sources(sources, options, scratch=folder).parts
     other = open_sources(against, options, scratch=folder, against=True).parts if against else []
-    state, pool = State(folder / "state", "mark"), Threads(threads)
+    state, pool = RunState(folder / "state", "mark"), Threads(threads)
     reading = DocumentReader(
         [*own, *other], len(own), options, exact_plan(options.threshold), budget, state, pool, Silent(),
         batch_bytes=batch_bytes, whole=False, by_length=False,

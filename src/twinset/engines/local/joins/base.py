@@ -12,7 +12,7 @@ from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.sketch import WorkOptions
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
@@ -33,7 +33,7 @@ class Work:
 
     options: WorkOptions
     budget: Budget
-    state: State
+    state: RunState
     threads: Threads
     progress: Progress
 

@@ -13,6 +13,7 @@ from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.shingle import item_lengths
 from twinset.engines.local.steps.sketch import (
     EMPTY,
+    OTHER_SIDE,
     READ,
     UNREADABLE,
     SketchedBlock,
@@ -21,9 +22,13 @@ from twinset.engines.local.steps.sketch import (
     hash_ids,
     refuse_replaced,
 )
+from twinset.options.passages import PassagesOptions
 from twinset.schema import Hashes, Numbers, Places
+from twinset.sketches.minhash_kernels import digest
 from twinset.sketches.winnowing import Anchors, Winnow, winnow
 from twinset.system.arrays import pair_words
+
+_PLACE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pack_anchors(anchors: Anchors, rows: Numbers) -> Hashes:
@@ -64,7 +69,8 @@ class AnchorReader(DocumentReader):
         if self.with_lengths:
             lengths = item_lengths(block.texts, options) if block.lengths is None else block.lengths
         return SketchedBlock(
-            rows=block.rows, status=status, counts=counts, digests=np.zeros((block.rows, 2), np.uint64), keys=keys,
+            rows=block.rows, status=status, counts=counts, digests=self._digests(words, block.rows, other),
+            salts=np.zeros(0, np.uint64), keys=keys,
             sketches=np.ascontiguousarray(extra).reshape(-1).view(np.uint8), ids=ids, own_ids=block.ids is not None,
             id_hashes=hash_ids(ids, other), lengths=lengths,
             sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),
@@ -72,6 +78,13 @@ class AnchorReader(DocumentReader):
             replaced=sorted({*words.replaced.tolist(), *block.replaced}), repeats=np.zeros(0, np.uint32),
             unreadable=block.unreadable,
         )  # fmt: skip
+
+    def _digests(self, words: BlockWords, rows: int, other: bool) -> Hashes:
+        """Return the digests that verdicts are tied to; a result of trim has none."""
+        digests = np.zeros((rows, 2), np.uint64)
+        if self.with_lengths and isinstance(self.options, PassagesOptions):
+            digests = digest_words(words, rows)
+        return digests ^ OTHER_SIDE if other else digests
 
     def _words(self, block: Block, number: int) -> tuple[BlockWords, Hashes, npt.NDArray[Any]]:
         """Return the words of a block, its keys, and what else is stored: anchors of runs, or the number of marks."""
@@ -95,6 +108,16 @@ class AnchorReader(DocumentReader):
                 anchors = Anchors(anchors.hashes[chosen], anchors.documents[chosen], anchors.places[chosen])
             packed.append(pack_anchors(anchors, rows[anchors.documents]))
         return packed[0], packed[1]
+
+
+def digest_words(words: BlockWords, rows: int) -> Hashes:
+    """Return 128-bit digests of the words of each row, in their order."""
+    digests = np.zeros((rows, 2), np.uint64)
+    lengths = np.diff(words.offsets)
+    places = np.arange(len(words.hashes)) - np.repeat(words.offsets[:-1] - words.offsets[0], lengths)
+    placed = words.hashes ^ (places.astype(np.uint64) * _PLACE)
+    digest(placed, words.offsets, words.rows, digests)
+    return digests
 
 
 def _only_rows(block: Block, anchors: list[Any]) -> Block:

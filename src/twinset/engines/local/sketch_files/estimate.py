@@ -28,7 +28,7 @@ from twinset.engines.local.sketch_files.estimate_plan import EstimatePlan, estim
 from twinset.engines.local.sketch_files.files import SketchBatch, SketchSource, open_sketches
 from twinset.engines.local.sketch_files.make import is_empty
 from twinset.engines.local.sort_pairs import Rows
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps import candidates as joining
 from twinset.engines.local.steps.sketch import EMPTY, OTHER_SIDE, READ, low_bytes, row_digests
 from twinset.engines.local.threads import Threads
@@ -79,7 +79,7 @@ class EstimateRun:
         self.budget = Budget.of(options.memory_bytes, options.thread_count, _IN_HAND)
         self._stack = ExitStack()
         folder = Path(self._stack.enter_context(temporary_folder(options.scratch)))
-        self.state = State(folder / "state", "estimates")
+        self.state = RunState(folder / "state", "estimates")
         self.threads = Threads(options.thread_count)
         self._slots = Spool(folder / "slots", "u1")
 

@@ -9,7 +9,7 @@ from twinset.candidates import banding
 from twinset.candidates.banding import Banded
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.sketch import READ
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
@@ -38,7 +38,7 @@ def distinct_contents(corpus: Corpus, first: Numbers) -> Flags:
 
 
 def candidates(
-    corpus: Corpus, first: Numbers, plan: Plan, budget: Budget, state: State, threads: Threads, progress: Progress
+    corpus: Corpus, first: Numbers, plan: Plan, budget: Budget, state: RunState, threads: Threads, progress: Progress
 ) -> Spool:
     """Find pairs of first appearances, the lesser left, that share a band and are not ruled out by their sketches."""
     earlier = state.recall(STAGE)
@@ -52,7 +52,7 @@ def candidates(
 
 
 def write_candidates(
-    pairs: Iterable[CandidatePairs], budget: Budget, state: State, sizes: Numbers | None = None
+    pairs: Iterable[CandidatePairs], budget: Budget, state: RunState, sizes: Numbers | None = None
 ) -> Spool:
     """Write candidates in records of some size, and finish the stage; `sizes` are set sizes to write with them."""
     spool = state.spool("candidates", "<u4", 2)

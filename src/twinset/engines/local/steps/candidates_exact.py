@@ -16,7 +16,7 @@ from twinset.candidates.prefix import Frequencies, Lists, Prefixes, Probing
 from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.candidates import STAGE, write_candidates
 from twinset.engines.local.steps.read_sets import SetReader
 from twinset.engines.local.steps.sketch import WorkOptions
@@ -222,7 +222,7 @@ def _reorder(words: Hashes, lengths: Numbers, order: Places) -> tuple[Places, Ha
 
 
 def candidates(
-    corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: State, threads: Threads,
+    corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: RunState, threads: Threads,
     progress: Progress,
 ) -> Spool:  # fmt: skip
     """Find pairs of first appearances, the lesser left, including every pair that reaches the threshold."""

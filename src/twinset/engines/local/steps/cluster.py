@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.clusters import keep
-from twinset.clusters.group import Grouping
+from twinset.clusters.group import Grouping, is_among, part_components
 from twinset.clusters.keep_columns import Unread
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows, sorted_portions
-from twinset.engines.local.steps.sketch import UNREADABLE
+from twinset.engines.local.steps.sketch import READ, UNREADABLE
 from twinset.engines.progress import Progress
 from twinset.errors import SourceWarning
 from twinset.options import DedupOptions
@@ -26,12 +26,15 @@ from twinset.options.checks import shown_value
 from twinset.options.keep_rules import KEEP_RULES
 from twinset.options.passages import TrimOptions
 from twinset.schema import Flags, Numbers
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
+from twinset.verdicts.basis import basis_of
 from twinset.wording import counted
 
 if TYPE_CHECKING:
     from twinset.engines.local.joins.base import SimilarityJoin
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
+    from twinset.verdicts.judged import Judgements, Links
 
 Similarity = Callable[[Rows], npt.NDArray[np.float64]]
 """Returns the similarity of the documents of each row; for distances, the negative distance."""
@@ -48,10 +51,22 @@ class Clusters:
     shared: Numbers
     kept: Flags
     removed: Flags
+    links: Links | None = None
+    """The verdicts that were obeyed."""
+
+    def judged(self, first: Numbers) -> Flags:
+        """Mark the removed documents that were judged duplicates of the kept one; `first` are the contents."""
+        if self.links is None:
+            return np.zeros(len(self.removed), np.bool_)
+        lefts, rights = first, first[self.kept_by]
+        words = pair_words(np.minimum(lefts, rights), np.maximum(lefts, rights))
+        return self.removed & is_among(words, self.links.duplicate_words)
 
 
-def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) -> Clusters:
-    """Cluster the pairs that reach the threshold; without an index, `matches` is None."""
+def cluster(
+    join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None, judgements: Judgements | None = None
+) -> Clusters:
+    """Cluster the pairs that reach the threshold; `matches` is None without an index, `judgements` without verdicts."""
     corpus, copies, work, options = join.corpus, join.copies, join.work, join.options
     if not isinstance(options, DedupOptions):
         raise ValueError("only dedup clusters pairs")
@@ -65,7 +80,15 @@ def cluster(join: SimilarityJoin, pairs: Spool, matches: IndexMatches | None) ->
         near = Spool(scratch / "near", "<u4", 3)
         similarity = partial(join.similarity, one_sided=one_sided)
         pairs = near_enough(pairs, similarity, options.limit, near, work.budget.pairs)
-    if matches is None:
+    if judgements is not None:
+        readable = corpus.status == READ
+        digests = corpus.content_digests()
+        links = judgements.find(basis_of(options), digests, copies.first, readable, corpus.border)
+        codes = measure_pairs(join, *links.duplicates.T) if len(links.duplicates) else np.zeros(0, np.uint32)
+        judged = Spool(scratch / "judged", "<u4", 3)
+        pairs = obeying(links, pairs, codes, corpus.border, judged, work.budget.pairs)
+        clusters = grouped(corpus, copies, pairs, rank, options.cluster, work.budget, links)
+    elif matches is None:
         clusters = grouped(corpus, copies, pairs, rank, options.cluster, work.budget)
     else:
         earlier = matches.reaching(options.threshold)
@@ -141,8 +164,43 @@ def near_enough(pairs: Spool, similarity: Similarity, threshold: float, out: Spo
     return out
 
 
-def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget) -> Clusters:
-    """Cluster all documents. A content is kept or removed as one, ranked by its best copy."""
+def obeying(links: Links, pairs: Spool, codes: Numbers, border: int | None, out: Spool, limit: int) -> Spool:
+    """Write the pairs that clusters follow: the near ones without those judged different, and those judged duplicates.
+
+    `codes` are those of the duplicates. Documents compared against cannot make way for a principal document, so it has
+    no near pairs with them.
+    """
+    parted, joined = links.different_words, links.duplicate_words
+    for rows in pairs.chunks():
+        words = pair_words(rows[:, 0], rows[:, 1])
+        chosen = ~is_among(words, parted) & ~is_among(words, joined)
+        if border is not None:
+            chosen &= ~np.isin(rows[:, 0], links.principals)
+        out.append(rows[chosen], limit)
+    if len(links.duplicates):
+        out.append(np.concatenate([links.duplicates, codes[:, None]], axis=1).astype(np.uint32), limit)
+    out.close()
+    return out
+
+
+def principals_first(rank: Numbers, first: Numbers, principals: Numbers) -> Numbers:
+    """Return ranks in which documents of principal contents come first, in their order."""
+    others = ~np.isin(first, principals)
+    ranks = np.empty(len(rank), np.uint32)
+    ranks[np.lexsort((rank, others))] = np.arange(len(rank), dtype=np.uint32)
+    return ranks
+
+
+def grouped(
+    corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method: str, budget: Budget,
+    links: Links | None = None,
+) -> Clusters:  # fmt: skip
+    """Cluster all documents. A content is kept or removed as one, ranked by its best copy.
+
+    With verdicts (`links`), `pairs` are those that `obeying` returns.
+    """
+    if links is not None and corpus.border is None and len(links.principals):
+        rank = principals_first(rank, copies.first, links.principals)
     best = rank.copy()  # the best rank among the copies of each first appearance
     np.minimum.at(best, copies.first, rank)
 
@@ -150,8 +208,13 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
         ranks = np.sort(best[rows[:, :2]], axis=1)
         return np.stack([ranks[:, 1], ranks[:, 0], rows[:, 2]], axis=1)
 
+    def portions() -> Iterator[Rows]:
+        return sorted_portions(pairs, corpus.documents, budget.pairs, by_rank)
+
     grouping = Grouping(corpus.documents, method)
-    grouping.add(sorted_portions(pairs, corpus.documents, budget.pairs, by_rank))
+    grouping.add(portions(), None if links is None else _ranked_words(best, links.duplicates))
+    if links is not None and method == "components":
+        part_components(grouping.leader, portions, best[links.different])
     numbers = np.empty(corpus.documents, np.uint32)
     numbers[rank] = np.arange(corpus.documents, dtype=np.uint32)
     node = best[copies.first]
@@ -165,7 +228,13 @@ def grouped(corpus: Corpus, copies: Copies, pairs: Spool, rank: Numbers, method:
     own = documents < corpus.own
     kept = (kept_by == documents) & readable & own
     removed = (kept_by != documents) & readable & own
-    return Clusters(kept_by, shared, kept, removed)
+    return Clusters(kept_by, shared, kept, removed, links)
+
+
+def _ranked_words(best: Numbers, pairs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
+    """Return pairs of contents as sorted words of their ranks, the later first."""
+    ranks = best[pairs]
+    return np.sort(pair_words(ranks.max(axis=1, initial=0), ranks.min(axis=1, initial=SAME)))
 
 
 def with_reasons(clusters: Clusters, join: SimilarityJoin) -> Clusters:
@@ -174,7 +243,7 @@ def with_reasons(clusters: Clusters, join: SimilarityJoin) -> Clusters:
     differs = clusters.removed & (first[clusters.kept_by] != first)
     shared = clusters.shared.copy()
     shared[differs] = measure_pairs(join, first[differs], first[clusters.kept_by[differs]])
-    return Clusters(clusters.kept_by, shared, clusters.kept, clusters.removed)
+    return replace(clusters, shared=shared)
 
 
 def measure_pairs(join: SimilarityJoin, lefts: Numbers, rights: Numbers) -> Numbers:

@@ -14,7 +14,7 @@ from twinset.documents.parts import Block, Chunk, Part
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, ReadReport, Span
 from twinset.engines.local.ids import DocumentIds
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.open import total_rows
 from twinset.engines.local.steps.sketch import READ, UNREADABLE, SketchedBlock, WorkOptions, hash_ids, sketch_block
 from twinset.engines.local.threads import Threads
@@ -30,7 +30,7 @@ STAGE = "sketches"
 OF_ONE_WIDTH = ("codes", "vectors", "images")
 _SPOOLS = {
     "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
-    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1),
+    "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1), "salts": ("<u8", 1),
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ class DocumentReader:
     """Reads parts into a corpus; the parts from `against` on are compared against."""
 
     def __init__(
-        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: State,
+        self, parts: list[Part], against: int, options: WorkOptions, plan: Plan | None, budget: Budget, state: RunState,
         threads: Threads, progress: Progress, *, batch_bytes: int, whole: bool, by_length: bool,
         needs_ids: str = "",
     ) -> None:  # fmt: skip
@@ -81,7 +81,7 @@ class DocumentReader:
             for name, array in (
                 ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
                 ("bytes", done.sketches), ("lengths", done.lengths), ("sources", done.sources),
-                ("repeats", done.repeats),
+                ("repeats", done.repeats), ("salts", done.salts),
             ):  # fmt: skip
                 spools[name].append(array)
             id_hashes.append(done.id_hashes)
@@ -172,6 +172,7 @@ class DocumentReader:
             lengths=spools["lengths"].all(),
             sources=spools["sources"].all(),
             repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
+            salts=spools["salts"].all(),
             cached_blocks=self._cached_blocks if self._caching else {},
             batch_bytes=self.batch_bytes,
             report=_make_report(facts),

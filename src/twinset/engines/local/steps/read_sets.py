@@ -10,7 +10,7 @@ from twinset.candidates.prefix import Frequencies
 from twinset.documents.parts import Block
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.corpus import Corpus, Span
-from twinset.engines.local.state import State
+from twinset.engines.local.state import RunState
 from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.sketch import OTHER_SIDE, WorkOptions
@@ -27,7 +27,7 @@ class SetReader:
     """Reads the distinct contents of a corpus; `wanted` marks them."""
 
     def __init__(
-        self, corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: State, threads: Threads,
+        self, corpus: Corpus, first: Numbers, options: WorkOptions, budget: Budget, state: RunState, threads: Threads,
         progress: Progress,
     ) -> None:  # fmt: skip
         self.corpus, self.options, self.budget = corpus, options, budget

@@ -38,12 +38,16 @@ WorkOptions = PairsOptions | DedupOptions
 
 @dataclass
 class SketchedBlock:
-    """A processed block of documents: one entry per row, except the keys (bands, rows)."""
+    """A processed block of documents: one entry per row, except the keys (bands, rows).
+
+    `salts` are those of the digests, empty without ``--by``.
+    """
 
     rows: int
     status: Bytes
     counts: Numbers
     digests: Hashes
+    salts: Hashes
     keys: Hashes
     sketches: Bytes
     ids: pa.Array
@@ -79,6 +83,7 @@ def sketch_block(
         status=status,
         counts=counts,
         digests=digests,
+        salts=salts if options.by is not None else np.zeros(0, np.uint64),
         keys=items.keys,
         sketches=items.sketches,
         ids=ids,
@@ -155,6 +160,14 @@ def low_bytes(slots: Sketches) -> Bytes:
 def row_digests(rows: pa.Array) -> Hashes:
     """Return 128-bit digests of rows of bytes."""
     return np.stack([hash_rows(rows, seed) for seed in _CONTENT_SEEDS], axis=1)
+
+
+def unsalted(digests: Hashes, salts: Hashes, border: int | None) -> Hashes:
+    """Return the digests of contents without what keeps groups and sides apart; `border` is the first of the other."""
+    plain = digests ^ salts[:, None] if len(salts) else digests.copy()
+    if border is not None:
+        plain[border:] ^= OTHER_SIDE
+    return plain
 
 
 def content_groups(corpus_digests: Hashes, rows: pa.Array, other_side: bool) -> Hashes:

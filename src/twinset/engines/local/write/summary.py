@@ -23,7 +23,7 @@ from twinset.engines.local.steps.sketch import EMPTY, READ, UNREADABLE
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import TwinsetError
 from twinset.options import DedupOptions
-from twinset.schema import HASH_SCHEME
+from twinset.schema import HASH_SCHEME, Numbers
 from twinset.system import batch_sizes
 from twinset.system.compile_time import take_seconds
 from twinset.system.scratch import cannot_write
@@ -37,15 +37,18 @@ _PIPES = ("/dev/fd/", "/proc/self/fd/")  # process substitution: a pipe with the
 
 
 def pairs_summary(
-    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
-) -> dict[str, Any]:
-    """Make the summary of a run that finds pairs."""
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
+    written: dict[str, Any] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Make the summary of a run that finds pairs; `written`: the stored sources of a folder, None for a file."""
+    own_ids = tables.corpus.report.own_ids
     return {
         **count_documents(run, tables.corpus, tables.copies.extra),
         "named": name_excluded(tables.corpus),
         "pairs": pairs,
         "candidates": candidates.count,
         "audit": audit_summary(audit, tables) if audit else None,
+        **({} if written is None else {"input": {**describe_input(run), "own_ids": own_ids, **written}}),
         **run_facts(run, plan.to_dict()),
     }
 
@@ -61,10 +64,29 @@ def dedup_summary(
         "pairs": pairs,
         "candidates": candidates.count,
         "index": index,
+        **verdict_facts(tables.corpus, tables.copies.first, clusters),
         "audit": audit_summary(audit, tables) if audit else None,
         "input": {**describe_input(run), "own_ids": own_ids, **written},
         **run_facts(run, plan.to_dict()),
     }
+
+
+def verdict_facts(corpus: Corpus, first: Numbers, clusters: Clusters) -> dict[str, Any]:
+    """Count the verdicts that were obeyed and those that were not, and what they have changed."""
+    links = clusters.links
+    if links is None:
+        return {}
+    own = links.principals[links.principals < corpus.own]
+    kept = np.zeros(corpus.documents, np.bool_)
+    kept[first[clusters.kept]] = True
+    beaten = own[~kept[own]]
+    removed = int(np.count_nonzero(clusters.judged(first)))
+    facts = {
+        **links.report,
+        "removed": removed,
+        "principals_removed": _ids(corpus, beaten[: batch_sizes.NAMED].tolist()),
+    }
+    return {"verdicts": facts}
 
 
 def run_facts(run: OpenedJob, plan: dict[str, Any]) -> dict[str, Any]:

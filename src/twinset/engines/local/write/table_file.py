@@ -127,6 +127,16 @@ def copy_as_csv(folder: Path) -> None:
 def copy_table(path: Path, to: Path) -> None:
     """Copy a Parquet file to another file, in the format of its ending."""
     to.parent.mkdir(exist_ok=True)
-    with pq.ParquetFile(path) as table, TableFile(to, table.schema_arrow) as copy:
+    with pq.ParquetFile(path) as table, TableFile(to, _as_text(table.schema_arrow.empty_table()).schema) as copy:
         for batch in table.iter_batches():
-            copy.write(pa.Table.from_batches([batch]))
+            copy.write(_as_text(pa.Table.from_batches([batch])))
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Write digests in hexadecimal, for formats without bytes."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_fixed_size_binary(field.type):
+            digits = [value.hex() for value in table[field.name].to_pylist()]
+            named = pa.field(field.name, pa.string(), nullable=field.nullable)
+            table = table.set_column(at, named, pa.array(digits, pa.string()))
+    return table

@@ -21,9 +21,11 @@ from twinset.engines.local.write.table_file import TableFile
 from twinset.engines.progress import Progress
 from twinset.schema import (
     CLUSTERS,
+    DIGEST_BYTES,
     SCORES,
     SOURCES,
     Flags,
+    Hashes,
     Numbers,
     Scores,
     documents_schema,
@@ -97,14 +99,17 @@ class ResultTables:
     def write_removed(self, path: Path, clusters: Clusters) -> None:
         """Write one row for each removed document."""
         removed = np.flatnonzero(clusters.removed).astype(np.uint32)
-        schema = removed_schema(self.measure)
+        schema = removed_schema(self.measure, judged=clusters.links is not None)
+        judged = clusters.judged(self.copies.first)
         with TableFile(path, schema) as file:
             for start in range(0, len(removed), batch_sizes.TABLE_ROWS):
                 numbers = removed[start : start + batch_sizes.TABLE_ROWS]
                 because, scores = self.reasons(clusters, numbers)
                 named = {column.removed: scores[column.name] for column in SCORES[self.measure]}
                 ids = {"id": self.corpus.take_ids(numbers), "because_of": because}
-                file.write(pa.table({**ids, **named}, schema=schema))
+                verdicts = pa.array(np.full(len(numbers), "duplicate"), pa.string(), mask=~judged[numbers])
+                columns = {**ids, **named, **({} if clusters.links is None else {"verdict": verdicts})}
+                file.write(pa.table(columns, schema=schema))
 
     def write_clusters(self, path: Path, clusters: Clusters) -> None:
         """Write one row for each readable document; a cluster is named after its kept document."""
@@ -137,6 +142,7 @@ def write_documents(corpus: Corpus, path: Path, content: Numbers, set_sizes: Num
     `set_sizes` are written where documents were ordered by them.
     """
     schema = documents_schema(ordered_by_size=set_sizes is not None)
+    digests = corpus.content_digests()
     with TableFile(path, schema) as file:
         for span in corpus.spans:
             numbers = np.arange(span.first, span.first + span.rows, dtype=np.uint32)
@@ -148,9 +154,16 @@ def write_documents(corpus: Corpus, path: Path, content: Numbers, set_sizes: Num
                 content[numbers],
                 corpus.lengths[numbers],
                 corpus.counts[numbers],
+                as_binary(digests[numbers]),
                 *([] if set_sizes is None else [set_sizes[numbers]]),
             ]
             file.write(pa.table([corpus.take_ids(numbers), *map(pa.array, columns)], schema=schema))
+
+
+def as_binary(digests: Hashes) -> pa.Array:
+    """Return digests as a column of 16 bytes."""
+    words = np.ascontiguousarray(digests, "<u8")
+    return pa.Array.from_buffers(pa.binary(DIGEST_BYTES), len(words), [None, pa.py_buffer(words)])
 
 
 def write_left_out(corpus: Corpus, folder: Path) -> None:
