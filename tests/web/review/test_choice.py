@@ -145,6 +145,20 @@ def test_the_ways_on_from_an_item(data: st.DataObject, choice: ListChoice) -> No
     assert found == next(iter([*rest, *others]), None)
 
 
+def test_limits_include_their_ends() -> None:
+    score = np.array([0.75, 0.8, 0.80009, 1.0])
+    one = np.arange(4, dtype=np.uint32)
+    items = ReviewItems("pairs", np.arange(5), one, one, score, score, (), (), np.arange(4))
+    items.state = np.zeros(4, np.uint8)
+    view = ListView(items, documents(list("abcd"), [""] * 4), 0.8, set())
+    for choice, found in (
+        ({"low": 0.8}, [1, 2, 3]), ({"high": 0.8}, [0, 1, 2]), ({"low": 0.8, "high": 0.8}, [1, 2]), ({"low": 1.0}, [3]),
+        ({"high": 1.0}, [0, 1, 2, 3]), ({"near": True}, [0, 1, 2]),
+    ):  # fmt: skip
+        assert view.select(ListChoice(**choice)).tolist() == found
+    view.shown.texts.close()
+
+
 def test_a_search_looks_at_ids_sources_and_beginnings() -> None:
     shown = documents(["A7", "b", "c"], ["the red house", "", "blue"], ["News.jsonl", "old/news.csv", "b.txt"])
     try:
