@@ -64,7 +64,7 @@ class Obvious:
         scores = [
             (choice.low is None or one[2] >= choice.low)
             and (choice.high is None or int(one[2] * 1e4 + 1e-9) / 1e4 <= choice.high)
-            and (not choice.near or abs(one[2] - 0.8) <= 0.05)
+            and (not choice.near or abs(one[2] - 0.8) <= 0.05 + 1e-9)
             for one in item
         ]
         texts = [
