@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
+from twinset.web.review import shown as shown_module
 from twinset.web.review.choice import ListChoice, ListView
 from twinset.web.review.items import FIXED, UNDECIDED, ReviewItems
 from twinset.web.review.shown import ShownDocuments
@@ -143,6 +144,18 @@ def test_the_ways_on_from_an_item(data: st.DataObject, choice: ListChoice) -> No
     around = [*after, *before, *([item] if item in chosen else [])]
     others = [(one, it) for one in around for it in view.items.pairs_of(one) if states[it] == UNDECIDED]
     assert found == next(iter([*rest, *others]), None)
+
+
+@given(st.lists(st.text("ab ", max_size=4), min_size=1, max_size=8), st.text("ab", min_size=1, max_size=3))
+def test_rare_and_frequent_words_are_found_alike(texts: list[str], word: str) -> None:
+    names = [f"{place}" for place in range(len(texts))]
+    wanted = [word in text for text in texts]
+    for few in (0, 1, 100):
+        shown = documents(names, texts)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shown_module, "_FEW", few)
+            assert shown.search([word]).tolist() == wanted
+        shown.texts.close()
 
 
 def test_limits_include_their_ends() -> None:
