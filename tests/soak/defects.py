@@ -1251,7 +1251,6 @@ VERDICTS = [
     Defect("verdicts/store.py", "self._present.changed.get(subject, 0) <= seen", "state is None", _STORE),
     Defect("verdicts/store.py", "if number <= since:", "if number < since:", _STORE),
     Defect("verdicts/database.py", 'self._db.execute("BEGIN IMMEDIATE")', 'self._db.execute("BEGIN")', _STORE),
-    Defect("verdicts/conflicts.py", "if one[0] in seen or one[1] in seen]", "if one[0] in seen]", _STEPS),
     Defect("verdicts/conflicts.py", "neighbours.add if verdict == kind", "neighbours.add if verdict", _STEPS),
     Defect("verdicts/exchange.py", "csv.QUOTE_ALL", "csv.QUOTE_MINIMAL", _EXCHANGE),
     Defect("verdicts/exchange.py", "key=lambda one: one.order)", "key=lambda one: one.number)", _EXCHANGE),
