@@ -22,6 +22,8 @@ from twinset.web.tokens import Tokens
 
 _GRACE = 30
 _FILES = 4096
+_SWITCH_SECONDS = 0.001
+"""Seconds for which a thread may keep Python's lock: shorter than usual, since one thread receives all requests."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -88,6 +90,7 @@ def serve(
         Called when the last request has been answered.
     """
     _allow_many_connections()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     config = uvicorn.Config(
         guard,
         http=BoundedConnection,
