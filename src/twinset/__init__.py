@@ -13,6 +13,7 @@
     twinset.evaluate(source, …)      measure precision and recall against a truth or the exact join
     twinset.Index                    an index on disk or in a database: add, query, update, remove
     twinset.VectorIndex              an index of vectors in memory
+    twinset.Client(url, …)           a client of twinset serve
     twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
     twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
     twinset.warm()                   compile everything ahead of the first run
@@ -26,6 +27,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from twinset.client import Client
     from twinset.errors import (
         BusyError,
         CacheWarning,
@@ -68,6 +70,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BusyError",
     "CacheWarning",
+    "Client",
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",
@@ -109,7 +112,7 @@ __all__ = [
 # Imported on first use: most need Arrow and Numba, which would delay `twinset --help`, and the command handles Ctrl-C
 # only after this module is loaded.
 _LAZY = {
-    "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
+    "Client": "client", "Index": "index.index", "Plan": "plan", "SimHashes": "jobs.codes", "Sketches": "jobs.sketch",
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
     "explain": "jobs.explain", "find_pairs": "jobs.pairs", "find_passages": "jobs.passages",

@@ -78,7 +78,8 @@ def test_pairs_as_json(call: Call, corpus: Path) -> None:
 @pytest.mark.parametrize("output", ["found", "found/", "v1.2/"])
 def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
     assert "3 pairs of 6 documents in " + output in call("pairs", corpus.name, "-o", output).out
-    assert sorted(path.name for path in Path(output).iterdir()) == ["pairs.parquet", "summary.json"]
+    names = sorted(path.name for path in Path(output).iterdir())
+    assert names == ["documents.parquet", "pairs.parquet", "sources.parquet", "summary.json"]
     assert "exists; choose another output, or replace it with --force" in call(
         "pairs", corpus.name, "-o", output
     ).refusal  # fmt: skip

@@ -24,10 +24,11 @@ LEVELS: tuple[set[str], ...] = (
     {"evaluation"},
     {"pipeline"},
     {"jobs", "spark"},
+    {"client"},
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}
-ONCE = ("matplotlib", "psycopg", "pyspark", "fastapi", "uvicorn", "jinja2", "PIL")
+ONCE = ("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL")
 KERNEL_IMPORTS = {"__future__", "math", "numpy", "numba", "llvmlite", "typing"}
 
 

@@ -39,6 +39,7 @@ ERRORS = {
     "VerdictChangedError",
 }
 EXACTLY = {
+    "Client",
     "Index",
     "Plan",
     "SimHashes",

@@ -252,7 +252,8 @@ def test_pairs_in_a_folder(tmp_path: Path, lines: Path) -> None:
     for output in (tmp_path / "found", f"{tmp_path}/v1.csv/"):
         done = twinset.find_pairs(lines, output=output, **WORDS)
         assert done.pairs["left"].to_pylist() == ["a"]
-        assert sorted(path.name for path in Path(output).iterdir()) == ["pairs.parquet", "summary.json"]
+        names = sorted(path.name for path in Path(output).iterdir())
+        assert names == ["documents.parquet", "pairs.parquet", "sources.parquet", "summary.json"]
         assert json.loads((Path(output) / "summary.json").read_text())["pairs"] == 1
     with pytest.raises(OutputError, match=r"found exists; .*force=True"):
         twinset.find_pairs(lines, output=tmp_path / "found", **WORDS)

@@ -16,12 +16,18 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = -signal.SIGKILL
+WORKS = (
+    "tests.reliability.index.index_work",
+    "tests.reliability.index.index_answers",
+    "tests.reliability.review.review_work",
+)
 _DEATH_SIGNAL = 1  # Linux, prctl(2): a child ends with the nursery
 
 
@@ -81,14 +87,14 @@ class Child:
 
 
 class Nursery:
-    """Starts functions of `index_work` and `index_answers` in processes of their own."""
+    """Starts functions of some modules in processes of their own; one of them has a function `warm_up`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, modules: Sequence[str] = WORKS) -> None:
         self.folder, self.count = folder, 0
         self._children: list[Child] = []
         left = folder / "left-behind"  # who is killed cannot remove a temporary folder
         left.mkdir()
-        command, variables = [sys.executable, "-m", __spec__.name], {**os.environ, "TMPDIR": str(left)}
+        command, variables = [sys.executable, "-m", __spec__.name, *modules], {**os.environ, "TMPDIR": str(left)}
         self._process = subprocess.Popen(
             command, cwd=ROOT, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -124,10 +130,10 @@ class Nursery:
 
 def _serve() -> None:
     """Answer requests until there are no more."""
-    from tests.reliability.index import index_answers, index_work
-
-    works = {**vars(index_work), **vars(index_answers)}
-    index_work.warm_up()
+    works: dict[str, Callable[..., None]] = {}
+    for name in sys.argv[1:]:
+        works |= vars(import_module(name))
+    works["warm_up"]()
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if "start" in request:

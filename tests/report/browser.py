@@ -107,6 +107,10 @@ class Browser:
             raise RuntimeError(json.load(error)["value"]["message"]) from None
 
     def open(self, page: Path) -> None:
+        """Open a page of a file; see `visit`."""
+        self.visit(page.resolve().as_uri())
+
+    def visit(self, address: str) -> None:
         """Open a page, forget what others said and asked for, and wait until it is drawn.
 
         The window may still show another page, or a new tab's, which asks for its own things: it is left first.
@@ -114,10 +118,30 @@ class Browser:
         self._send("POST", "/url", {"url": "about:blank"})
         self.console()
         self.requests()
-        self._send("POST", "/url", {"url": page.resolve().as_uri()})
+        self._send("POST", "/url", {"url": address})
         self.wait("document.readyState === 'complete'")
         # Keys and clicks that come before the first picture are dropped.
         self.run("return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return str(self._send("GET", "/url"))
+
+    def tab(self) -> str:
+        """Open another tab and go there; its name."""
+        before = str(self._send("GET", "/window"))
+        self.switch(str(self._send("POST", "/window/new", {"type": "tab"})["handle"]))
+        return before
+
+    def switch(self, tab: str) -> None:
+        """Go to a tab."""
+        self._send("POST", "/window", {"handle": tab})
+
+    def close_tab(self, back: str) -> None:
+        """Close this tab and go to another."""
+        self._send("DELETE", "/window")
+        self.switch(back)
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})

@@ -1189,6 +1189,39 @@ SPARK = [
     ),
 ]
 
+_GUARD = "tests/web/test_security.py"
+_SERVED = "tests/index/test_served.py"
+
+SERVICE = [
+    Defect("web/tokens.py", "return need != WRITE or self.right == WRITE", "return True", _GUARD),
+    Defect("web/tokens.py", "if hmac.compare_digest(digest, row[:2][column]):", "if True:", _GUARD),
+    Defect("web/origins.py", "if not self.knows(host, str(server[0])):", "if False:", _GUARD),
+    Defect("web/origins.py", 'if by_cookie and not same and site != b"same-origin":', "if False:", _GUARD),
+    Defect("web/origins.py", "if origin is not None and not same:", "if False:", _GUARD),
+    Defect("web/security.py", "if need != OPEN and token is None:", "if False:", _GUARD),
+    Defect("web/security.py", 'lstrip("/\\\\")', 'lstrip("")', _GUARD),
+    Defect("web/limits.py", "if self._size > self.most:", "if False:", _GUARD),
+    Defect("web/limits.py", "if self._by_token[token] >= self.limits.each:", "if False:", _GUARD),
+    Defect("web/log.py", 'repr(scope["path"]) if self.texts', 'repr(scope["path"]) if True', _GUARD),
+    Defect("web/api/app.py", 'return READ if method == "POST" and asks else WRITE', "return READ", _GUARD),
+    Defect("web/pages.py", "autoescape=True", "autoescape=False", "tests/web/api/test_try_page.py"),
+    Defect(
+        "web/api/queries.py", "one.call is None and one.limits == first.limits", "one.call is None",
+        "tests/web/api/test_queries.py",
+    ),
+    Defect(
+        "web/api/adding.py", "if self._before._failed:", "if False:", "tests/web/api/test_documents.py",
+    ),
+    Defect("index/served.py", "if change.series is not None and change.series.failed:", "if False:", _SERVED),
+    Defect("index/served.py", 'if value["digest"] != change.digest:', "if False:", _SERVED),
+    Defect("index/served.py", 'answer["version"] = before', "pass", _SERVED),
+    Defect("index/postgres/tables.py", "CAST(settings.value AS bigint) + 1", "CAST(settings.value AS bigint)", _SERVED),
+    Defect(
+        "client.py", '"application/x-ndjson", "Idempotency-Key": secrets.token_hex(16)}', '"application/x-ndjson"}',
+        "tests/web/test_client.py",
+    ),
+]
+
 _STORE = "tests/verdicts/test_store.py"
 _STEPS = f"{_STORE} tests/verdicts/test_store_steps.py"
 _OBEYED, _EXCHANGE = "tests/jobs/test_verdicts.py", "tests/verdicts/test_exchange.py"
@@ -1244,5 +1277,5 @@ VERDICTS = [
 
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *VERDICTS),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS),
 ]

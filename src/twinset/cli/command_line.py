@@ -26,8 +26,8 @@ from twinset.options.spoken import speaking_flags
 __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = (
-    *("demo", "pairs", "dedup", "passages", "trim", "recut", "verdicts", "explain", "report", "index", "evaluate"),
-    *("compare", "sketch", "plan", "warm"),
+    *("demo", "pairs", "dedup", "passages", "trim", "recut", "explain", "report", "review", "verdicts", "index"),
+    *("serve", "evaluate", "compare", "sketch", "plan", "warm"),
 )
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks for completions

@@ -33,6 +33,12 @@ from twinset.errors import DamagedError, OptionError
 from twinset.index.kinds.text_entries import Entries
 from twinset.schema import Numbers, Sketches
 
+CHANGES = "changes"
+"""The row of `settings` that counts the committed transactions that changed the index."""
+REQUESTS = "request:"
+"""How the rows of `settings` begin that store what a service answered to requests with a key."""
+REQUESTS_END = "request;"
+"""What follows all of them: the next character after the colon is a semicolon."""
 POSTINGS = ("bands", "anchors", "samples")
 """The tables of postings: key, document."""
 Int64s = npt.NDArray[np.int64]
@@ -109,11 +115,22 @@ class Backend(ABC):
 
     @abstractmethod
     def settings(self, only: str | None = None) -> dict[str, str]:
-        """Return the rows of the table `settings`, or only the row of this name."""
+        """Return the rows of the table `settings`, or only the row of this name.
+
+        Rows that describe changes and requests are returned by name only.
+        """
 
     @abstractmethod
     def change_settings(self, rows: dict[str, str]) -> None:
         """Insert or replace rows of the table `settings`; within `transaction` only."""
+
+    @abstractmethod
+    def drop_requests(self, before: str) -> None:
+        """Delete the rows of requests whose values are less than this; within `transaction` only."""
+
+    def version(self) -> int:
+        """Return the number of committed transactions that changed the index."""
+        return int(self.settings(CHANGES).get(CHANGES, 0))
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from twinset.engines.progress import Progress, ProgressChoice, Silent, reporting
 from twinset.errors import OptionError, StateError
@@ -39,7 +39,7 @@ class Index(IndexReader):
     """
 
     @classmethod
-    def create(cls, where: str | os.PathLike[str], **options: Any) -> Index:
+    def create(cls, where: str | os.PathLike[str], **options: Any) -> Self:
         """Make an empty index.
 
         Parameters
@@ -52,7 +52,7 @@ class Index(IndexReader):
         return cls(create_backend(where, initial_settings(IndexOptions.of(**options)).to_rows()))
 
     @classmethod
-    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **options: Any) -> Index:
+    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **options: Any) -> Self:
         """Open an existing index.
 
         Parameters
@@ -166,7 +166,7 @@ class Index(IndexReader):
     @classmethod
     def import_from(
         cls, path: str | os.PathLike[str], where: str | os.PathLike[str], *, progress: Progress | None = None
-    ) -> Index:
+    ) -> Self:
         """Make an index from an exported file, in any back end; an interrupted import resumes."""
         settings = exporting.read_settings(Path(path))
         exporting.check_digest(Path(path), progress or Silent())

@@ -235,17 +235,21 @@ class IndexWriter:
 
     def remove(self, ids: Sequence[str]) -> int:
         """Remove documents in one transaction, and return their number."""
-        wanted = list(dict.fromkeys(ids))
         with self.transaction():
-            stored = self.backend.numbers(wanted)
-            unknown = [id for id in wanted if id not in stored]
-            if unknown:
-                more = f" (nor {len(unknown) - 1:,} more of the given ids)" if len(unknown) > 1 else ""
-                raise UnknownIdError(
-                    f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
-                    "nothing was removed"
-                )
-            self._delete(np.array(sorted(stored.values()), np.int64))
+            return self.remove_some(ids)
+
+    def remove_some(self, ids: Sequence[str]) -> int:
+        """Remove documents, and return their number; within `transaction` only."""
+        wanted = list(dict.fromkeys(ids))
+        stored = self.backend.numbers(wanted)
+        unknown = [id for id in wanted if id not in stored]
+        if unknown:
+            more = f" (nor {len(unknown) - 1:,} more of the given ids)" if len(unknown) > 1 else ""
+            raise UnknownIdError(
+                f"{self.backend.name}: the index holds no document with the id {unknown[0]!r}{more}; "
+                "nothing was removed"
+            )
+        self._delete(np.array(sorted(stored.values()), np.int64))
         return len(wanted)
 
     def _delete(self, numbers: Int64s) -> None:

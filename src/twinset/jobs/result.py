@@ -3,7 +3,6 @@
 Modules that only some methods need are imported by these methods, so that a run does not wait for them.
 """
 
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +25,7 @@ from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
 from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
 from twinset.results.judged import JudgedResult, id_of
+from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
 from twinset.schema import pairs_schema
 
@@ -111,7 +111,7 @@ class DedupResult(JudgedResult):
             given = output.sources or (*sources, *options.against)
             result._recorded = StoredResult.from_tables(output.summary, stored, given)
             result._recorded.held = output.held
-            result._recorded.earlier_texts = _read_index_texts
+            result._recorded.earlier_texts = read_index_texts
         return result
 
     def _table(self, name: str) -> pa.Table:
@@ -128,7 +128,7 @@ class DedupResult(JudgedResult):
             if self.path is None:
                 raise StateError("this result has no records on this machine, which explain, report and recut need")
             self._recorded = StoredResult(self.path)
-            self._recorded.earlier_texts = _read_index_texts
+            self._recorded.earlier_texts = read_index_texts
         return self._recorded
 
     def recut(
@@ -308,19 +308,6 @@ class DedupResult(JudgedResult):
         return dedup_as_html(self.summary, self.removed)
 
 
-def _read_index_texts(recorded: StoredResult, ids: list[str]) -> list[str | None]:
-    """Read the texts of documents of the run's index, as they are now."""
-    from twinset.index.index import Index  # loads a database: only where needed
-
-    target, folder = str(recorded.options.index), recorded.summary["timings"].get("folder")
-    if "://" not in target and folder and os.path.exists(os.path.join(folder, target)):
-        target = os.path.join(folder, target)
-    with Index.open(target, read_only=True) as index:
-        stored_ids = [id for id in ids if id in index] if index.settings.options.store == "text" else []
-        texts = dict(zip(stored_ids, index.texts(stored_ids), strict=True)) if stored_ids else {}
-    return [texts.get(id) for id in ids]
-
-
 def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | PassagesResult":
     """Open the result of an earlier `dedup`, `recut` or `find_passages`.
 
@@ -343,12 +330,14 @@ def open_result(folder: Any, source: Sequence[object] = ()) -> "DedupResult | Pa
     >>> twinset.open_result("OUT").removed["because_of"].to_pylist()
     ['0']
     """
-    if "passages" in read_summary(result_folder(folder)):
+    summary = read_summary(result_folder(folder))
+    if "passages" in summary:
         from twinset.jobs.passages import PassagesResult  # loads kernels: only where needed
 
         return PassagesResult.open(folder, source)
-    recorded = StoredResult(folder, source)
-    recorded.earlier_texts = _read_index_texts
+    if "removed" not in summary:
+        raise OptionError(f"{folder} is a result of pairs, without clusters; name one of dedup, or review it")
+    recorded = open_recorded(folder, source)
     result = DedupResult(recorded.summary, recorded.plan, recorded.folder)
     result._recorded = recorded
     return result

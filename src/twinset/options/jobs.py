@@ -74,6 +74,11 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
             return self.distance
         return self.threshold if self.was_given("threshold") else None
 
+    @property
+    def lowest(self) -> float:
+        """The minimum score of a pair that is found and scored; the score of a distance is its negative."""
+        return -self.farthest if self.by_distance else self.least
+
     def _check_together(self) -> None:
         super()._check_together()
         defaults = self.defaults()

@@ -131,16 +131,21 @@ def _add_texts(
         }
     for place, ours, theirs in zip(np.searchsorted(rows, compared).tolist(), kept.tolist(), gone.tolist(), strict=True):
         if texts[ours] is not None or ours < len(recorded.ids):  # an index need not have the text
-            data["differences"][str(place)] = _differing(kind, texts[ours] or "", texts[theirs] or "", recorded)
+            data["differences"][str(place)] = pair_difference(kind, texts[ours] or "", texts[theirs] or "", recorded)
 
 
-def _differing(kind: str, left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
+def pair_difference(
+    kind: str, left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int = MOST,
+    names: item_differences.Sides = item_differences.KEPT_AND_REMOVED,
+) -> dict[str, Any]:  # fmt: skip
+    """The difference of two items of a kind, for a page: up to `context` equal words around a change, None for all."""
     if kind == "text":
-        return _difference(left, right, recorded)
+        return text_difference(left, right, recorded, context, most)
     if kind == "records":
-        return _difference(item_differences.lines(left), item_differences.lines(right), recorded)
+        lines = item_differences.lines
+        return text_difference(lines(left), lines(right), recorded, context, most)
     if kind == "weighted":
-        return item_differences.weighted_difference(left, right)
+        return item_differences.weighted_difference(left, right, names)
     return item_differences.set_difference(left, right, recorded.options.bag)
 
 
@@ -194,12 +199,14 @@ def _excerpt(text: str) -> str:
     return squeezed if len(squeezed) <= EXCERPT else squeezed[:EXCERPT] + "…"
 
 
-def _difference(left: str, right: str, recorded: StoredResult) -> dict[str, Any]:
-    """The hunks of a difference: folded words, then stretches, up to a limit."""
+def text_difference(
+    left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int = MOST
+) -> dict[str, Any]:
+    """The hunks of a difference: folded words, then stretches, up to `most` characters."""
     difference = Difference(left, right, recorded.options)
     hunks: list[list[Any]] = []
-    room = MOST
-    every = difference.hunks(CONTEXT)
+    room = most
+    every = difference.hunks(context)
     for hunk in every:
         if room <= 0:
             break

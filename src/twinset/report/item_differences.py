@@ -17,7 +17,11 @@ MOST = 8_000
 ELEMENTS, NAME, BITS = 40, 200, 512
 """Elements shown of each group of a weighted set, characters of their names, and bits of a code."""
 
-_GROUPS = {(True, True): "in both", (True, False): "in the kept one only", (False, True): "in the removed one only"}
+_GROUPS = {(True, True): "in both", (True, False): "in the {} one only", (False, True): "in the {} one only"}
+
+Sides = tuple[str, str]
+KEPT_AND_REMOVED: Sides = ("kept", "removed")
+"""What the two items are called."""
 
 
 def listed(text: str, kind: str) -> str:
@@ -65,8 +69,8 @@ def set_difference(left: str, right: str, bag: bool) -> dict[str, Any]:
     }
 
 
-def weighted_difference(left: str, right: str) -> dict[str, Any]:
-    """Elements of two weighted sets, group by group: name, weight in the kept one, weight in the other.
+def weighted_difference(left: str, right: str, names: Sides = KEPT_AND_REMOVED) -> dict[str, Any]:
+    """Elements of two weighted sets, group by group: name, weight in the first one, weight in the other.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def weighted_difference(left: str, right: str) -> dict[str, Any]:
     for sides, some in groupby(explanation.weights, key=lambda one: (one[1] > 0, one[2] > 0)):
         rows = list(some)
         shown = [[name[:NAME], *(f"{one:g}" if one else "" for one in weights)] for name, *weights in rows[:ELEMENTS]]
-        groups.append([_GROUPS[sides], shown, len(rows) - len(shown)])
+        groups.append([_GROUPS[sides].format(names[not sides[0]]), shown, len(rows) - len(shown)])
     same = all(ours == theirs for _, ours, theirs in explanation.weights)
     return {"elements": groups, "same": same, "equal": same, "items": True}
 
@@ -92,15 +96,19 @@ def code_difference(difference: CodeDifference) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def vector_difference(difference: VectorDifference) -> dict[str, Any]:
+def vector_difference(difference: VectorDifference, names: Sides = KEPT_AND_REMOVED) -> dict[str, Any]:
     """Distance, angle and lengths of two vectors, in one line."""
     facts = [f"distance {difference.distance:.4g}"]
     if difference.cosine is not None and difference.angle is not None:
         facts += [f"cosine {share(difference.cosine)}", f"an angle of {difference.angle:.3g} degrees"]
-    facts.append(f"length {difference.left_length:.4g} (kept) and {difference.right_length:.4g}")
+    facts.append(f"length {difference.left_length:.4g} ({names[0]}) and {difference.right_length:.4g}")
     return {"facts": " · ".join(facts)}
 
 
-def item_difference(difference: CodeDifference | VectorDifference) -> dict[str, Any]:
+def item_difference(
+    difference: CodeDifference | VectorDifference, names: Sides = KEPT_AND_REMOVED
+) -> dict[str, Any]:
     """Difference of two codes or vectors."""
-    return code_difference(difference) if isinstance(difference, CodeDifference) else vector_difference(difference)
+    if isinstance(difference, CodeDifference):
+        return code_difference(difference)
+    return vector_difference(difference, names)

@@ -135,7 +135,7 @@ def page_data(tables: PassageTables, listed: Whole, texts: ReadTexts | None, lim
     )  # fmt: skip
     names = [(tables.roles[one], tables.ids[one]) for one in used]
     read = dict(zip(used, texts(names) if texts and names else (), strict=True))
-    pairs = [_pair(tables, pair, read, limits.passages) for pair in numbers]
+    pairs = [passage_pair(tables, pair, read, limits.passages) for pair in numbers]
     pieces = list(_pieces(read, pairs, limits))  # it also turns the places of the pairs into pieces
     numbered = {document: place for place, document in enumerate(used)}
     words = tables.copied["words"].take(pa.array(list(used), pa.int64())).to_pylist()
@@ -150,8 +150,8 @@ def page_data(tables: PassageTables, listed: Whole, texts: ReadTexts | None, lim
     }
 
 
-def _pair(tables: PassageTables, number: int, read: dict[int, str | None], most: int) -> PassagePair:
-    """Take the longest passages of a pair, in order of their place."""
+def passage_pair(tables: PassageTables, number: int, read: dict[int, str | None], most: int) -> PassagePair:
+    """Take the longest passages of a pair of documents, in order of their place; `read` has both texts."""
     first, stop = tables.firsts[number : number + 2].tolist()
     places = tables.order[first:stop]
     rows = tables.passages.take(pa.array(places)).to_pylist()
@@ -169,6 +169,36 @@ def _pair(tables: PassageTables, number: int, read: dict[int, str | None], most:
         pair.spans.append(spans)
         pair.folds.append(list(_folds(text, spans)))
     return pair
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of one side: the numbers of its passages, those that begin here, and whether to fold it."""
+
+    text: str
+    passages: tuple[int, ...]
+    begins: tuple[int, ...]
+    folded: bool
+
+
+def segments(text: str, spans: Sequence[Span], folds: Sequence[Span]) -> list[Segment]:
+    """Cut a text where passages and folds begin and end.
+
+    Examples
+    --------
+    >>> [(one.text, one.passages) for one in segments("a copy here", [(2, 6)], [])]
+    [('a ', ()), ('copy', (0,)), (' here', ())]
+    """
+    cuts = sorted({0, len(text), *(cut for span in (*spans, *folds) for cut in span)})
+    return [
+        Segment(
+            text[first:stop],
+            tuple(number for number, (a, b) in enumerate(spans) if a <= first < b),
+            tuple(number for number, (a, b) in enumerate(spans) if a == first < b),
+            any(a <= first < b for a, b in folds),
+        )
+        for first, stop in pairwise(cuts)
+    ]
 
 
 def _folds(text: str, spans: Sequence[Span]) -> Iterator[Span]:

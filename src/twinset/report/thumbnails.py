@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,28 @@ def _turns(gone: int, kept: int) -> list[list[tuple[str, int]]]:
 
 def _shown(recorded: StoredResult, number: int) -> dict[str, Any]:
     """A picture for the page: thumbnail, size in pixels, and bytes."""
+    picture = read_thumbnail(recorded, number, SIDE)
+    source = "data:image/jpeg;base64," + base64.b64encode(picture.jpeg).decode()
+    return {"src": source, "width": picture.width, "height": picture.height, "bytes": picture.file_bytes}
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small JPEG of a picture, with the size of the picture in pixels and the bytes of its file."""
+
+    jpeg: bytes
+    width: int
+    height: int
+    file_bytes: int
+
+
+def read_thumbnail(recorded: StoredResult, number: int, side: int) -> Thumbnail:
+    """Read the picture of a document by number, and reduce it to `side` pixels; a changed file raises `SourceError`."""
     where = recorded.documents.slice(number, 1)
     part = recorded.sources.trusted(int(where["part"][0].as_py()))
     if part.format != "images":
         raise SourceError("is no longer a source of pictures; run dedup again", where=part.name)
     row = int(where["row"][0].as_py())
     data = part.file_bytes(row)
-    small, width, height = thumbnail(data, part.files[row].path, SIDE)
-    source = "data:image/jpeg;base64," + base64.b64encode(small).decode()
-    return {"src": source, "width": width, "height": height, "bytes": len(data)}
+    small, width, height = thumbnail(data, part.files[row].path, side)
+    return Thumbnail(small, width, height, len(data))

@@ -147,6 +147,11 @@ class StoredResult:
             self._tables[name] = _read_table(self.folder / file, digest, self.schema(name), self.command)
         return self._tables[name]
 
+    def forget(self, name: str) -> None:
+        """Free a table that was read from the folder; it is read again where it is needed."""
+        if not self.in_memory:
+            self._tables.pop(name, None)
+
     def has(self, name: str) -> bool:
         """Whether the result has this table."""
         return name in self._tables or f"{name}.parquet" in self.summary.get("files", {})

@@ -71,6 +71,16 @@ class RowVerdicts:
         self.codes[rows] = np.repeat(codes, counts)
         return np.sort(rows)
 
+    def rows_of(self, subject: Subject) -> npt.NDArray[np.int64]:
+        """Return the rows of a subject."""
+        width = self._names.dtype.itemsize
+        if len(_joined(subject)) != width:
+            return np.zeros(0, np.int64)
+        wanted = np.frombuffer(_joined(subject), f"S{width}")
+        first, last = (int(np.searchsorted(self._names, wanted, side)[0]) for side in ("left", "right"))
+        rows: npt.NDArray[np.int64] = np.sort(self._order[first:last])
+        return rows
+
     def next_undecided(self, after: int, chosen: npt.NDArray[np.int64] | None = None) -> int | None:
         """Return the first undecided row after a place, around the end if need be; None if all are decided.
 

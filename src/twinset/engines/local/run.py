@@ -123,7 +123,7 @@ class LocalRun(OpenedJob, Run):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
                 self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
-                by_length=self.job.whole_rows,  # documents.parquet has them
+                by_length=self.job.whole_rows or self.job.pairs_folder,  # documents.parquet has them
                 needs_ids=self.job.needs_ids,
             )  # fmt: skip
             corpus = reading.corpus()

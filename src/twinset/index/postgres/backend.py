@@ -14,13 +14,22 @@ from typing import Any, cast
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import Backend, Document, Int64s, SketchRows
+from twinset.index.backend import (
+    CHANGES,
+    REQUESTS,
+    REQUESTS_END,
+    Backend,
+    Document,
+    Int64s,
+    SketchRows,
+)
 from twinset.index.kinds.text_entries import Entries
 from twinset.index.postgres import tables
 from twinset.index.postgres.connection import connected, parsed_url, psycopg, sql, translate_errors
 from twinset.index.settings import FORMAT
 from twinset.system import batch_sizes
 
+_SETTING = "SELECT name, value FROM settings WHERE "
 _LOCK = 0x5457_534E
 _PAUSE = 0.05
 _COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
@@ -103,7 +112,13 @@ class PostgresBackend(Backend):
         return int(self._rows(statement, *values)[0][0])
 
     def settings(self, only: str | None = None) -> dict[str, str]:
-        return dict(self._rows("SELECT name, value FROM settings WHERE name = coalesce(%s, name)", only))
+        if only is not None:
+            return dict(self._rows(_SETTING + "name = %s", only))
+        return dict(self._rows(_SETTING + "name <> %s AND (name < %s OR name >= %s)", CHANGES, REQUESTS, REQUESTS_END))
+
+    def drop_requests(self, before: str) -> None:
+        statement = 'DELETE FROM settings WHERE name >= %s AND name < %s AND value COLLATE "C" < %s'
+        self._run(statement, REQUESTS, REQUESTS_END, before)
 
     def change_settings(self, rows: dict[str, str]) -> None:
         for pair in rows.items():
@@ -162,6 +177,7 @@ class PostgresBackend(Backend):
         self._run("BEGIN")
         try:
             yield
+            self._run(tables.COUNT_CHANGE, CHANGES)
             self._run("COMMIT")
         except BaseException:
             if not self._db.closed:

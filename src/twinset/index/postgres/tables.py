@@ -35,6 +35,12 @@ TABLES: dict[int, dict[str, str]] = {
 TABLES[4] = {**TABLES[2], "anchors": _POSTINGS.format("anchors"), "samples": _POSTINGS.format("samples")}
 NAMES = tuple(TABLES[FORMAT])
 
+COUNT_CHANGE = (
+    "INSERT INTO settings SELECT %s, '1' WHERE txid_current_if_assigned() IS NOT NULL "
+    "ON CONFLICT (name) DO UPDATE SET value = (CAST(settings.value AS bigint) + 1)::text"
+)
+"""Count a transaction that has changed something."""
+
 STORAGE = (
     # Texts are already compressed, and hashes cannot be compressed.
     "ALTER TABLE documents ALTER text SET STORAGE EXTERNAL",

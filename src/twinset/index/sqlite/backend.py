@@ -25,7 +25,7 @@ from twinset.index.kinds.text_entries import Entries
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 from twinset.index.sqlite.database_errors import translate_errors
-from twinset.index.sqlite.log import CHANGES, WAIT, Log
+from twinset.index.sqlite.log import WAIT, Log
 from twinset.system import batch_sizes
 from twinset.system.locks import WriterLock
 
@@ -156,8 +156,11 @@ class SqliteBackend(Backend):
         return [self._path + ending for ending in ("", "-wal", "-shm", "-lock")]
 
     def settings(self, only: str | None = None) -> dict[str, str]:
-        statement = "SELECT name, value FROM settings WHERE name <> ? AND name = coalesce(?, name)"
-        return dict(self._rows(statement, CHANGES, only))
+        return dict(self._rows(tables.SETTINGS) if only is None else self._rows(tables.SETTING, only))
+
+    def drop_requests(self, before: str) -> None:
+        with self._errors():
+            self._db.execute(tables.DROP_REQUESTS, (before,))
 
     def change_settings(self, rows: dict[str, str]) -> None:
         with self._errors():

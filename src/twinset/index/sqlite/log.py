@@ -14,10 +14,9 @@ from contextlib import suppress
 import apsw
 
 from twinset.errors import DamagedError
+from twinset.index.backend import CHANGES
 from twinset.system.locks import WriterLock
 
-CHANGES = "changes"
-"""The row of `settings` that counts transactions."""
 _COUNT = "INSERT INTO settings VALUES (?, '1') ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
 _COUNTED = "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM settings WHERE name = ?"
 WAIT = 10.0

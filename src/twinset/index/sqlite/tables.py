@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from twinset.errors import DamagedError, StateError
+from twinset.index.backend import CHANGES, REQUESTS, REQUESTS_END
 from twinset.index.settings import FORMAT
 from twinset.system.locks import WriterLock
 
@@ -64,6 +65,10 @@ FIRST_POSTINGS = (
     "(SELECT c.document FROM {0} AS c WHERE c.key = w.value ORDER BY c.document LIMIT 1 OFFSET ?), 9223372036854775807)"
 )
 """The same, but only the first documents of each key: the offset is the number of the last one, from 0."""
+SETTING = "SELECT name, value FROM settings WHERE name = ?"
+_OF_REQUEST = f"name >= '{REQUESTS}' AND name < '{REQUESTS_END}'"
+SETTINGS = f"SELECT name, value FROM settings WHERE name <> '{CHANGES}' AND NOT ({_OF_REQUEST})"
+DROP_REQUESTS = f"DELETE FROM settings WHERE {_OF_REQUEST} AND value < ?"
 SKETCH_PAGE = "SELECT document, shingles, slots FROM sketches WHERE document > ? ORDER BY document LIMIT ?"
 
 ORPHANS = {

@@ -113,7 +113,7 @@ def _holds_mark(texts: Texts, index: int, mark: bytes, lowercase: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenPlaces:
     """Words and marks of a normalised text by their first and last byte (exclusive).
 
     words: for each token that is no mark, its number among all words of the text.
@@ -125,20 +125,20 @@ class Tokens:
     words: Places
 
 
-def tokens_of(text: bytes, ascii_only: bool, split: bool, mark: bytes) -> Tokens:
+def tokens_of(text: bytes, ascii_only: bool, split: bool, mark: bytes) -> TokenPlaces:
     """Find words and marks; a word that overlaps a mark is a part of it."""
     borders = byte_borders(text, ascii_only, split).astype(np.int64)
     starts, ends = borders[0::2], borders[1::2]
     words = np.arange(len(starts))
     mark_starts, mark_ends = _marks_in(text, mark)
     if not len(mark_starts):
-        return Tokens(starts, ends, np.zeros(len(starts), np.bool_), words)
+        return TokenPlaces(starts, ends, np.zeros(len(starts), np.bool_), words)
     next_mark = np.searchsorted(mark_ends, starts, side="right")
     hit = (next_mark < len(mark_starts)) & (mark_starts[np.minimum(next_mark, len(mark_starts) - 1)] < ends)
     starts, ends, words = starts[~hit], ends[~hit], words[~hit]
     order = np.argsort(np.concatenate([starts, mark_starts]), kind="stable")
     is_mark = order >= len(starts)
-    return Tokens(
+    return TokenPlaces(
         np.concatenate([starts, mark_starts])[order], np.concatenate([ends, mark_ends])[order], is_mark, words
     )
 

@@ -56,8 +56,9 @@ def write_pairs(
     ending = "" if in_folder else output.suffix if output else ".parquet"
     draft = run.room_for_output(f"out{ending}")
     count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
+    written = _write_records(run, tables, draft) if in_folder else None
     run.timed("write", since)
-    summary = pairs_summary(run, tables, join.plan, count, candidates, audit)
+    summary = pairs_summary(run, tables, join.plan, count, candidates, audit, written)
     if output is None:
         return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
     if in_folder:
@@ -65,6 +66,14 @@ def write_pairs(
         write_summary(draft / "summary.json", summary)
     run.move_result(draft)
     return Output(summary, join.plan, output, {})
+
+
+def _write_records(run: LocalRun, tables: ResultTables, draft: Path) -> dict[str, Any]:
+    """Write what a later reader of the folder needs: every document and every source, and copies of some sources."""
+    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.set_sizes)
+    digests = [run.threads.start(part.digest) if part.lasts else None for part in run.parts]
+    write_sources(tables.corpus, draft / "sources.parquet", run.against, digests)
+    return store_all(run.parts, run.against, describe_input(run), run.options, draft / FOLDER, link=True)
 
 
 def write_result(

@@ -37,15 +37,18 @@ _PIPES = ("/dev/fd/", "/proc/self/fd/")  # process substitution: a pipe with the
 
 
 def pairs_summary(
-    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None
-) -> dict[str, Any]:
-    """Make the summary of a run that finds pairs."""
+    run: LocalRun, tables: ResultTables, plan: RunPlan, pairs: int, candidates: Candidates, audit: AuditResult | None,
+    written: dict[str, Any] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Make the summary of a run that finds pairs; `written`: the stored sources of a folder, None for a file."""
+    own_ids = tables.corpus.report.own_ids
     return {
         **count_documents(run, tables.corpus, tables.copies.extra),
         "named": name_excluded(tables.corpus),
         "pairs": pairs,
         "candidates": candidates.count,
         "audit": audit_summary(audit, tables) if audit else None,
+        **({} if written is None else {"input": {**describe_input(run), "own_ids": own_ids, **written}}),
         **run_facts(run, plan.to_dict()),
     }
 
