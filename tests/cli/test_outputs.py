@@ -84,7 +84,7 @@ def test_a_folder_of_pairs(call: Call, corpus: Path, output: str) -> None:
         "pairs", corpus.name, "-o", output
     ).refusal  # fmt: skip
     assert call("pairs", corpus.name, "-o", output, "--force", "--quiet").code == 0
-    assert "of another version or command" in call("explain", output, "a").refusal
+    assert "is a result of pairs, without clusters" in call("explain", output, "a").refusal
     assert "its name must end in" in call("pairs", corpus.name, "-o", "pairs.txt").refusal
 
 

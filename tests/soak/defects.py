@@ -1222,6 +1222,21 @@ SERVICE = [
     ),
 ]
 
+_FORMS = "tests/web/review/test_forms.py"
+_CHOICE = "tests/web/review/test_choice.py"
+
+REVIEW = [
+    Defect("web/review/app.py", "blind or (choice is not None and choice.sample is not None)", "blind", _FORMS),
+    Defect("web/review/app.py", "status=409, question=question)", "question=question)", _FORMS),
+    Defect("web/review/choice.py", "pairs &= score >= low", "pairs &= score > low", _CHOICE),
+    Defect("web/review/choice.py", "if one > pair and self.items.state[one]", "if self.items.state[one]", _CHOICE),
+    Defect("web/review/choice.py", "((after, len(chosen)), (0, after))", "((after, len(chosen)),)", _CHOICE),
+    Defect("web/review/shown.py", "if (order[1:] < order[:-1]).any():", "if False:", _CHOICE),
+    Defect("web/review/ledger.py", "found.setdefault(one.digest, one)", "found[one.digest] = one", _FORMS),
+    Defect("web/review/forms.py", 'and not path.startswith("//")', "", "tests/web/review/test_attacks.py"),
+    Defect("web/review/texts.py", "+ np.cumsum(sizes) - sizes", "", "tests/web/review/test_texts.py"),
+]
+
 _STORE = "tests/verdicts/test_store.py"
 _STEPS = f"{_STORE} tests/verdicts/test_store_steps.py"
 _OBEYED, _EXCHANGE = "tests/jobs/test_verdicts.py", "tests/verdicts/test_exchange.py"
@@ -1277,5 +1292,5 @@ VERDICTS = [
 
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW),
 ]

@@ -135,7 +135,7 @@ def _add_texts(
 
 
 def pair_difference(
-    kind: str, left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int = MOST,
+    kind: str, left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int | None = None,
     names: item_differences.Sides = item_differences.KEPT_AND_REMOVED,
 ) -> dict[str, Any]:  # fmt: skip
     """The difference of two items of a kind, for a page: up to `context` equal words around a change, None for all."""
@@ -200,12 +200,12 @@ def _excerpt(text: str) -> str:
 
 
 def text_difference(
-    left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int = MOST
+    left: str, right: str, recorded: StoredResult, context: int | None = CONTEXT, most: int | None = None
 ) -> dict[str, Any]:
-    """The hunks of a difference: folded words, then stretches, up to `most` characters."""
+    """The hunks of a difference: folded words, then stretches, up to `most` characters (8,000 by default)."""
     difference = Difference(left, right, recorded.options)
     hunks: list[list[Any]] = []
-    room = most
+    room = MOST if most is None else most
     every = difference.hunks(context)
     for hunk in every:
         if room <= 0:

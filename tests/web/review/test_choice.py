@@ -64,7 +64,7 @@ class Obvious:
         scores = [
             (choice.low is None or one[2] >= choice.low)
             and (choice.high is None or int(one[2] * 1e4 + 1e-9) / 1e4 <= choice.high)
-            and (not choice.near or abs(one[2] - 0.8) <= 0.05)
+            and (not choice.near or abs(one[2] - 0.8) <= 0.05 + 1e-9)
             for one in item
         ]
         texts = [
@@ -143,6 +143,20 @@ def test_the_ways_on_from_an_item(data: st.DataObject, choice: ListChoice) -> No
     around = [*after, *before, *([item] if item in chosen else [])]
     others = [(one, it) for one in around for it in view.items.pairs_of(one) if states[it] == UNDECIDED]
     assert found == next(iter([*rest, *others]), None)
+
+
+def test_limits_include_their_ends() -> None:
+    score = np.array([0.75, 0.8, 0.80009, 1.0])
+    one = np.arange(4, dtype=np.uint32)
+    items = ReviewItems("pairs", np.arange(5), one, one, score, score, (), (), np.arange(4))
+    items.state = np.zeros(4, np.uint8)
+    view = ListView(items, documents(list("abcd"), [""] * 4), 0.8, set())
+    for choice, found in (
+        ({"low": 0.8}, [1, 2, 3]), ({"high": 0.8}, [0, 1, 2]), ({"low": 0.8, "high": 0.8}, [1, 2]), ({"low": 1.0}, [3]),
+        ({"high": 1.0}, [0, 1, 2, 3]), ({"near": True}, [0, 1, 2]),
+    ):  # fmt: skip
+        assert view.select(ListChoice(**choice)).tolist() == found
+    view.shown.texts.close()
 
 
 def test_a_search_looks_at_ids_sources_and_beginnings() -> None:

@@ -42,9 +42,9 @@ class Ledger:
     def _add(self, name: str, items: ReviewItems) -> None:
         """Follow the verdicts on the pairs of a list; those with a document of an index cannot be judged."""
         rows = RowVerdicts(self.store, self._digests[items.left], self._digests[items.right])
-        known: npt.NDArray[np.bool_] = self._digests.any(axis=1)
-        self._rows[name] = rows
-        self._judged[name] = np.logical_and.reduce([rows.open, known[items.left], known[items.right]])
+        known = np.array(self._digests.any(axis=1), np.bool_)
+        judged = np.array(rows.open, np.bool_) & known[items.left] & known[items.right]
+        self._rows[name], self._judged[name] = rows, judged
         items.state[:] = np.where(self._judged[name], rows.codes, FIXED)
 
     def refresh(self) -> int:
