@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from twinset.engines.local.budget import give_back
 from twinset.report.numbers import Whole
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
@@ -20,7 +21,7 @@ from twinset.system.scratch import cannot_write
 BEGINNING = 160
 """Characters of a text that the search looks at and the list shows."""
 
-_BATCH = 1 << 20
+_BATCH, _TIDY = 1 << 20, 50
 _MISSING = -1
 
 Advance = Callable[[int], None]
@@ -119,14 +120,19 @@ def _read_plain_texts(
 ) -> Iterator[tuple[Whole, list[bytes | None]]]:
     """Yield texts chunk by chunk, in the order of the parts."""
     where = recorded.documents.take(pa.array(numbers)) if len(numbers) else recorded.documents.slice(0, 0)
-    part_of, row_of, length_of = (np.asarray(where[name]).astype(np.int64) for name in ("part", "row", "length"))
+    part_of, row_of, length_of = (np.array(where[name], np.int64) for name in ("part", "row", "length"))
+    del where
+    recorded.forget("documents")  # they are large, and what is needed of them is here
+    give_back()
     for number in np.unique(part_of).tolist():
         places = np.flatnonzero(part_of == number)
         places = places[np.argsort(row_of[places], kind="stable")]
         rows = row_of[places]
         part = recorded.sources.trusted(number)
         known = part.lasts and recorded.sources.listed[number]["sha256"] is not None  # else it is an object in memory
-        for chunk in part.chunks(_BATCH):
+        for count, chunk in enumerate(part.chunks(_BATCH)):
+            if count % _TIDY == 0:
+                give_back()
             first, last = np.searchsorted(rows, [chunk.first_row, chunk.first_row + chunk.rows])
             if first == last:
                 continue
