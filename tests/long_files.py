@@ -12,6 +12,8 @@ LONG_FILES = (
     "engines/spark/test_runs.py",
     "reliability/test_memory.py",
     "fuzz/test_readers.py",
+    "web/api/test_fuzz.py",
+    "web/api/test_killed.py",
     "compiled/test_compiled.py",
     "pairs/audit/test_recall_interval.py",
     "documents/test_damaged_metadata.py",

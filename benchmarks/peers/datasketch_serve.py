@@ -54,7 +54,8 @@ def main() -> None:
     table = pq.read_table(source, columns=["id", "text"])
     for id, text in zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
         lsh.insert(id, sketch(text), check_duplication=False)
-    door = socket.create_server(("127.0.0.1", 0))
+    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio then sets TCP_NODELAY
+    door.bind(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{door.getsockname()[1]}/", flush=True)
     config = uvicorn.Config(application(lsh, token), http="httptools", log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[door])

@@ -1195,7 +1195,7 @@ _SERVED = "tests/index/test_served.py"
 SERVICE = [
     Defect("web/tokens.py", "return need != WRITE or self.right == WRITE", "return True", _GUARD),
     Defect("web/tokens.py", "if hmac.compare_digest(digest, row[:2][column]):", "if True:", _GUARD),
-    Defect("web/origins.py", "if not self.knows(host, str(server[0])):", "if False:", _GUARD),
+    Defect("web/origins.py", "if not self._is_known(host, str(server[0])):", "if False:", _GUARD),
     Defect("web/origins.py", 'if by_cookie and not same and site != b"same-origin":', "if False:", _GUARD),
     Defect("web/origins.py", "if origin is not None and not same:", "if False:", _GUARD),
     Defect("web/security.py", "if need != OPEN and token is None:", "if False:", _GUARD),
@@ -1206,7 +1206,7 @@ SERVICE = [
     Defect("web/api/app.py", 'return READ if method == "POST" and asks else WRITE', "return READ", _GUARD),
     Defect("web/pages.py", "autoescape=True", "autoescape=False", "tests/web/api/test_try_page.py"),
     Defect(
-        "web/api/queries.py", "one.call is None and one.limits == first.limits", "one.call is None",
+        "web/api/queries.py", "and one.limits == first.limits", "",
         "tests/web/api/test_queries.py",
     ),
     Defect(

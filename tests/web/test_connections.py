@@ -98,6 +98,18 @@ def test_a_head_that_never_ends_is_cut(server: Server, monkeypatch: pytest.Monke
     assert is_quick(server)
 
 
+def test_an_answer_is_not_held_back(server: Server) -> None:
+    """Head and body are two parts; with Nagle's algorithm the second would come 40 ms later."""
+    connection, times = server.connect(), []
+    for _ in range(30):
+        began = time.monotonic()
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        times.append(time.monotonic() - began)
+    connection.close()
+    assert min(times[10:]) < 0.035
+
+
 def test_nonsense_instead_of_http(server: Server) -> None:
     for some in (b"\x16\x03\x01\x02\x00" * 20, b"GET\r\n\r\n", b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n\r\n"):
         with socket.create_connection((server.host, server.port), timeout=60) as line:

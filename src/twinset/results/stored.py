@@ -151,6 +151,8 @@ class StoredResult:
         """Free a table that was read from the folder; it is read again where it is needed."""
         if not self.in_memory:
             self._tables.pop(name, None)
+            for part in ("ids", "digests") if name == "documents" else ():
+                self.__dict__.pop(part, None)
 
     def has(self, name: str) -> bool:
         """Whether the result has this table."""

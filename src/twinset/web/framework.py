@@ -10,7 +10,7 @@ try:
     from fastapi import APIRouter, FastAPI, Header, Query
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-    from pydantic import BaseModel, ConfigDict, Field
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError
     from starlette.convertors import StringConvertor, register_url_convertor
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
@@ -44,6 +44,7 @@ __all__ = [
     "Scope",
     "Send",
     "StringConvertor",
+    "ValidationError",
     "jinja2",
     "register_url_convertor",
     "uvicorn",

@@ -18,6 +18,7 @@ from twinset.web.framework import Scope
 LOOPBACK = "127.0.0.1"
 _NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})
+_MOST_KNOWN = 100
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -43,6 +44,7 @@ class Origins:
         if host in _EVERYWHERE:
             self._names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
         self._public = None
+        self._known: set[tuple[str, str]] = set()
         if public_url is not None:
             parts = urlsplit(public_url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
@@ -62,7 +64,7 @@ class Origins:
         """
         server = scope.get("server") or ("", 0)
         host = headers.get(b"host", b"").decode("latin-1")
-        if not self.knows(host, str(server[0])):
+        if not self._is_known(host, str(server[0])):
             raise Refused(
                 403, "unknown_host", "the server does not know the name in Host; allow one with --host or --public-url"
             )
@@ -78,6 +80,15 @@ class Origins:
             raise Refused(403, "other_origin", "a page of another site must not send this request")
         if by_cookie and not same and site != b"same-origin":
             raise Refused(403, "other_origin", "a request with a cookie must name its origin")
+
+    def _is_known(self, host: str, server: str) -> bool:
+        """Return what `knows` returns; a known name need not be looked at twice."""
+        if (host, server) in self._known:
+            return True
+        known = self.knows(host, server)
+        if known and len(self._known) < _MOST_KNOWN:
+            self._known.add((host, server))
+        return known
 
     def knows(self, host: str, server: str) -> bool:
         """Whether a value of `Host` names this server; `server` is the address that the client reached."""

@@ -72,7 +72,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"text": "a", "least": 2, "passages": True}, "4 words"),
     ({"text": "a", "k": 5, "passages": True}, "passages"),
     ({"text": "a", "nonsense": 1}, "nonsense"),
-    ({"text": "\ud800"}, "surrogate"),
+    ({"text": "\ud800"}, "Invalid JSON"),
 ]
 
 

@@ -13,6 +13,7 @@ import twinset
 from tests.components import skip_without
 from tests.report.browser import Browser, missing
 from tests.report.test_browser import PAYLOADS
+from tests.web.axe import violations
 from tests.web.conftest import Serve
 from tests.web.server import ROSE, SEA, WRITE, Server
 
@@ -38,12 +39,6 @@ def tried(server: Server, text: str, **more: str) -> str:
     reply = server.ask("POST", "/try", urlencode({"text": text, "index": "news", **more}).encode(), **FORM)
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     return reply.body.decode()
-
-
-def visit(browser: Browser, url: str) -> None:
-    browser._send("POST", "/url", {"url": url})
-    browser.wait("document.readyState === 'complete'")
-    browser.run("return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
 
 
 def test_without_a_script(server: Server) -> None:
@@ -89,7 +84,7 @@ def test_no_payload_runs_in_a_browser(browser: Browser, serve: Serve, file: str)
     with twinset.Index.open(file) as index:
         index.add({one: f"{ROSE} {one}" for one in payloads})
     server = serve(file)
-    visit(browser, f"{server.url}?token={WRITE}")
+    browser.visit(f"{server.url}?token={WRITE}")
     for one in PAYLOADS:
         browser.run("document.getElementById('text').value = arguments[0]", f"{ROSE} {one} 3")
         browser.run("document.getElementById('answers').replaceChildren()")
@@ -102,7 +97,7 @@ def test_no_payload_runs_in_a_browser(browser: Browser, serve: Serve, file: str)
 
 def test_a_person_asks(browser: Browser, server: Server, tmp_path: Path) -> None:
     browser.console()
-    visit(browser, f"{server.url}?token={WRITE}")
+    browser.visit(f"{server.url}?token={WRITE}")
     assert browser.run("return location.search") == "", "the token is not in the address"
     assert browser.run("return document.activeElement.id") == "text"
     browser.press(*(ROSE + " and its gate and its wall"))
@@ -120,6 +115,7 @@ def test_a_person_asks(browser: Browser, server: Server, tmp_path: Path) -> None
             )
             assert (_brightness(ground) < _brightness(ink)) == dark
             browser.picture(tmp_path / f"try-{width}-{'dark' if dark else 'light'}.png")
+            assert violations(browser) == []
     names = browser.run(
         "return [...document.querySelectorAll('input, select, textarea')].map((one) => one.labels.length)"
     )

@@ -198,6 +198,7 @@ def test_an_address_to_go_back_to_is_of_this_server(review: Review) -> None:
     for back in (
         "https://evil.example/",
         "//evil.example/",
+        "///evil.example/",
         "/\\evil.example",
         "javascript:alert(1)",
         "/\r\nSet-Cookie: a=b",

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
+from twinset.web.review import shown as shown_module
 from twinset.web.review.choice import ListChoice, ListView
 from twinset.web.review.items import FIXED, UNDECIDED, ReviewItems
 from twinset.web.review.shown import ShownDocuments
@@ -64,7 +65,7 @@ class Obvious:
         scores = [
             (choice.low is None or one[2] >= choice.low)
             and (choice.high is None or int(one[2] * 1e4 + 1e-9) / 1e4 <= choice.high)
-            and (not choice.near or abs(one[2] - 0.8) <= 0.05)
+            and (not choice.near or abs(one[2] - 0.8) <= 0.05 + 1e-9)
             for one in item
         ]
         texts = [
@@ -143,6 +144,32 @@ def test_the_ways_on_from_an_item(data: st.DataObject, choice: ListChoice) -> No
     around = [*after, *before, *([item] if item in chosen else [])]
     others = [(one, it) for one in around for it in view.items.pairs_of(one) if states[it] == UNDECIDED]
     assert found == next(iter([*rest, *others]), None)
+
+
+@given(st.lists(st.text("ab ", max_size=4), min_size=1, max_size=8), st.text("ab", min_size=1, max_size=3))
+def test_rare_and_frequent_words_are_found_alike(texts: list[str], word: str) -> None:
+    names = [f"{place}" for place in range(len(texts))]
+    wanted = [word in text for text in texts]
+    for few in (0, 1, 100):
+        shown = documents(names, texts)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shown_module, "_FEW", few)
+            assert shown.search([word]).tolist() == wanted
+        shown.texts.close()
+
+
+def test_limits_include_their_ends() -> None:
+    score = np.array([0.75, 0.8, 0.80009, 1.0])
+    one = np.arange(4, dtype=np.uint32)
+    items = ReviewItems("pairs", np.arange(5), one, one, score, score, (), (), np.arange(4))
+    items.state = np.zeros(4, np.uint8)
+    view = ListView(items, documents(list("abcd"), [""] * 4), 0.8, set())
+    for choice, found in (
+        ({"low": 0.8}, [1, 2, 3]), ({"high": 0.8}, [0, 1, 2]), ({"low": 0.8, "high": 0.8}, [1, 2]), ({"low": 1.0}, [3]),
+        ({"high": 1.0}, [0, 1, 2, 3]), ({"near": True}, [0, 1, 2]),
+    ):  # fmt: skip
+        assert view.select(ListChoice(**choice)).tolist() == found
+    view.shown.texts.close()
 
 
 def test_a_search_looks_at_ids_sources_and_beginnings() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from twinset.errors import BusyError, StateError
@@ -36,15 +36,13 @@ class QueryQueue:
 
     def __init__(self, name: str, open_index: Callable[[], ServedIndex], threads: int, metrics: Metrics) -> None:
         self._name, self._open, self._metrics = name, open_index, metrics
-        self._waiting: deque[_Job] = deque()
-        self._changed = threading.Condition()
-        self._ended = False
+        self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [threading.Thread(target=self._work, name=f"read {name}", daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._waiting.qsize()
 
     async def answer(self, value: Any, limits: Limits) -> tuple[int, list[dict[str, Any]]]:
         """Return the version of the index, and the answers to one query."""
@@ -59,16 +57,13 @@ class QueryQueue:
         return result
 
     async def _wait_for(self, job: _Job) -> Any:
-        with self._changed:
-            self._waiting.append(job)
-            self._changed.notify()
+        self._waiting.put(job)
         return await job.future
 
     def close(self) -> None:
         """End the threads after what waits, and close their connections."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        for _ in self._threads:
+            self._waiting.put(None)
         for thread in self._threads:
             thread.join()
 
@@ -93,22 +88,19 @@ class QueryQueue:
 
     def _next(self) -> list[_Job]:
         """Wait for a job; return it, and for a query the others that have the same limits."""
-        with self._changed:
-            while not self._waiting:
-                if self._ended:
-                    return []
-                self._changed.wait()
-            first = self._waiting.popleft()
-            if first.call is not None or not self._waiting:
-                return [first]
-            together, others = [first], deque[_Job]()
-            while self._waiting and len(together) < MOST_TOGETHER:
-                one = self._waiting.popleft()
-                (together if one.call is None and one.limits == first.limits else others).append(one)
-            self._waiting.extendleft(reversed(others))
-            if self._waiting:
-                self._changed.notify()
-            return together
+        first = self._waiting.get()
+        if first is None or first.call is not None:
+            return [first] if first is not None else []
+        together: list[_Job] = [first]
+        others: list[_Job | None] = []
+        with suppress(Empty):
+            while len(together) + len(others) < MOST_TOGETHER:
+                one = self._waiting.get_nowait()
+                is_like_it = one is not None and one.call is None and one.limits == first.limits
+                (together if is_like_it else others).append(one)  # type: ignore[arg-type]
+        for other in others:
+            self._waiting.put(other)
+        return together
 
     def _done(self, index: ServedIndex, jobs: list[_Job]) -> Iterable[tuple[_Job, Any, Exception | None]]:
         jobs = [job for job in jobs if not job.future.done()]  # nobody waits for the others any more

@@ -21,7 +21,16 @@ from twinset.web.api.models import (
 )
 from twinset.web.api.queries import Limits
 from twinset.web.api.service import FIELDS, IndexService, Service
-from twinset.web.framework import APIRouter, Header, Query, Request, Response, StringConvertor, register_url_convertor
+from twinset.web.framework import (
+    APIRouter,
+    Header,
+    Query,
+    Request,
+    Response,
+    StringConvertor,
+    ValidationError,
+    register_url_convertor,
+)
 from twinset.web.limits import RequestLimits, Usage
 
 LINES = "application/x-ndjson"
@@ -57,6 +66,25 @@ _DOCUMENTS = {
         },
     }
 }
+
+
+_QUERY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/QueryBody"}}},
+    }
+}
+
+
+def read_query(body: bytes) -> QueryBody:
+    """Read the body of a query: in one step, since this is what a service does most."""
+    try:
+        return QueryBody.model_validate_json(body)
+    except ValidationError as error:
+        [first, *_] = error.errors(include_url=False, include_context=False, include_input=False)
+        where = "".join(f"{one}: " for one in first["loc"])
+        code = "json" if first["type"] == "json_invalid" else "option"
+        raise Refused(422, code, f"{where}{first['msg']}") from None
 
 
 def answered(value: Any, status: int = 200) -> Response:
@@ -103,9 +131,12 @@ def index_routes(service: Service, usage: Usage) -> APIRouter:
             answer = await adding.from_body(await request.body())
         return answered({"index": name, **answer})
 
-    @router.post("/indexes/{name}/query", response_model=QueryAnswer, summary="Find similar documents")
-    async def query_index(request: Request, name: str, asked: QueryBody) -> Response:
+    @router.post(
+        "/indexes/{name}/query", response_model=QueryAnswer, openapi_extra=_QUERY, summary="Find similar documents"
+    )
+    async def query_index(request: Request, name: str) -> Response:
         index = service.find(name)
+        asked = read_query(await request.body())
         version, answers = await ask(index, asked, limits)
         if asked.text is not None or asked.id is not None:
             request.scope["state"]["note"] = repr(asked.text if asked.id is None else asked.id)

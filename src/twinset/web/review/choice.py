@@ -15,7 +15,7 @@ from twinset.errors import OptionError
 from twinset.report.numbers import Whole
 from twinset.web.review.items import DIFFERENT, DUPLICATE, FIXED, UNDECIDED, UNSURE, ReviewItems
 from twinset.web.review.shown import ShownDocuments
-from twinset.wording import counted
+from twinset.wording import MARGIN, counted
 
 Flags = npt.NDArray[np.bool_]
 
@@ -180,7 +180,8 @@ class ListView:
             if high is not None:
                 pairs &= score < high + 1e-4 if high != int(high) else score <= high
             if near:
-                pairs &= np.abs(score - self.threshold) <= NEAR * (1 if self.threshold <= 1 else self.threshold)
+                reach = NEAR * (self.threshold if self.threshold > 1 else 1)
+                pairs &= np.abs(score - self.threshold) <= reach + MARGIN
             chosen &= self._any(pairs)
         if q:
             chosen &= self._search(q)

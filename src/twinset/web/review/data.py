@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from twinset.engines.local.budget import give_back
 from twinset.engines.progress import Progress
 from twinset.errors import OptionError
 from twinset.report.item_differences import KEPT_AND_REMOVED, Sides
@@ -49,7 +50,10 @@ class ReviewData:
         self.recorded: StoredResult = open_recorded(folder, source)
         self.passage_tables: PassageTables | None = None
         progress.stage("reading the result", None, "")
-        lists = list(self._lists())
+        lists = []
+        for items in self._lists():
+            lists.append(items)
+            self.forget_tables()
         numbers = _documents_of(lists)
         self.shown = ShownDocuments.of(self.recorded, numbers, scratch)
         for items in lists:
@@ -78,9 +82,10 @@ class ReviewData:
         yield pair_items(recorded, numbers)
 
     def forget_tables(self) -> None:
-        """Free what the arrays have now."""
-        for name in ("pairs", "removed", "clusters"):
+        """Free tables that the arrays replace, and return the memory; they are read again where they are needed."""
+        for name in ("pairs", "removed", "clusters", "documents"):
             self.recorded.forget(name)
+        give_back()
 
     @property
     def noun(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from twinset.web.review.texts import BEGINNING, TextFile, beginning_of, read_ite
 
 Flags = npt.NDArray[np.bool_]
 
+_FEW = 5_000
+"""Occurrences of a rare word."""
 _UNKNOWN = 0xFFFFFFFF
 """The part and the content of a document of an index."""
 
@@ -126,7 +130,9 @@ class ShownDocuments:
         """Add some documents to the search."""
         texts = pc.utf8_lower(pa.array(beginnings, pa.large_string()))
         names = pc.utf8_lower(self.ids.take(pa.array(places)))
-        joined = pc.binary_join_element_wise(names, texts, pa.scalar("\n", pa.large_string()))
+        # Words have no white space: none reaches from a document into the next.
+        end, space = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
+        joined = pc.binary_join_element_wise(names, texts, end, space)
         self._pieces.append((places, joined))
 
     def finish(self) -> None:
@@ -157,12 +163,28 @@ class ShownDocuments:
         found = np.ones(len(self), np.bool_)
         for word in words:
             wanted = pc.utf8_lower(pa.scalar(word)).as_py()
-            among = np.flatnonzero(found)
-            texts = self._haystack if len(among) == len(self) else self._haystack.take(pa.array(among))
-            here = np.asarray(pc.match_substring(texts, wanted))
             parts = np.array([wanted in name.lower() for name in self.sources], np.bool_)
+            among = np.flatnonzero(found)
+            here = self._matches(wanted) if len(among) == len(self) else self._matches(wanted, among)
             if parts.any():
                 of_run = self.part[among] != _UNKNOWN
                 here = here | (of_run & parts[np.where(of_run, self.part[among], 0)])
             found[among] = here
+        return found
+
+    def _matches(self, wanted: str, among: Whole | None = None) -> Flags:
+        """Mark documents, or those at some places, that have a word in their id or beginning."""
+        if among is not None:
+            return np.asarray(pc.match_substring(self._haystack.take(pa.array(among)), wanted))
+        # A word of few documents is found soonest in the bytes of all, one of many by looking at each document.
+        found, pattern, room, first = np.zeros(len(self), np.bool_), re.compile(re.escape(wanted.encode())), _FEW, 0
+        for chunk in self._haystack.chunks:
+            ends = np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset + 1 : chunk.offset + 1 + len(chunk)]
+            data = memoryview(chunk.buffers()[2] or b"")[: int(ends[-1]) if len(ends) else 0]
+            places = [match.start() for match in islice(pattern.finditer(data), room + 1)]
+            room -= len(places)
+            if room < 0:
+                return np.asarray(pc.match_substring(self._haystack, wanted))
+            found[first + np.searchsorted(ends, places, side="right")] = True
+            first += len(chunk)
         return found

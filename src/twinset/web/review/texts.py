@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from twinset.engines.local.budget import give_back
 from twinset.report.numbers import Whole
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
@@ -20,7 +21,7 @@ from twinset.system.scratch import cannot_write
 BEGINNING = 160
 """Characters of a text that the search looks at and the list shows."""
 
-_BATCH = 1 << 20
+_BATCH, _TIDY = 1 << 20, 50
 _MISSING = -1
 
 Advance = Callable[[int], None]
@@ -29,16 +30,17 @@ Advance = Callable[[int], None]
 class TextFile:
     """Texts by place, from 0 to the number of documents shown; None where there is no text.
 
-    The file is in a temporary folder of its own, which goes with the object.
+    The file has no name any more once it is open: the system removes it with the process, however that ends.
     """
 
     def __init__(self, count: int, scratch: str | None = None) -> None:
-        self._folder = temporary_folder(scratch)
-        self._path = Path(self._folder.name) / "texts"
+        folder = temporary_folder(scratch)
+        self._path = Path(folder.name) / "texts"
         self._starts = np.zeros(count, np.int64)
         self._sizes = np.full(count, _MISSING, np.int64)
         self._end = 0
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        folder.cleanup()
         self._lock = threading.Lock()
 
     def add(self, places: Whole, texts: Sequence[bytes | None]) -> None:
@@ -70,11 +72,10 @@ class TextFile:
         return None if data is None else data.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close and remove the file."""
+        """Close the file, which removes it."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        self._folder.cleanup()
 
 
 def beginning_of(data: bytes) -> str:
@@ -119,14 +120,19 @@ def _read_plain_texts(
 ) -> Iterator[tuple[Whole, list[bytes | None]]]:
     """Yield texts chunk by chunk, in the order of the parts."""
     where = recorded.documents.take(pa.array(numbers)) if len(numbers) else recorded.documents.slice(0, 0)
-    part_of, row_of, length_of = (np.asarray(where[name]).astype(np.int64) for name in ("part", "row", "length"))
+    part_of, row_of, length_of = (np.array(where[name], np.int64) for name in ("part", "row", "length"))
+    del where
+    recorded.forget("documents")  # they are large, and what is needed of them is here
+    give_back()
     for number in np.unique(part_of).tolist():
         places = np.flatnonzero(part_of == number)
         places = places[np.argsort(row_of[places], kind="stable")]
         rows = row_of[places]
         part = recorded.sources.trusted(number)
         known = part.lasts and recorded.sources.listed[number]["sha256"] is not None  # else it is an object in memory
-        for chunk in part.chunks(_BATCH):
+        for count, chunk in enumerate(part.chunks(_BATCH)):
+            if count % _TIDY == 0:
+                give_back()
             first, last = np.searchsorted(rows, [chunk.first_row, chunk.first_row + chunk.rows])
             if first == last:
                 continue
