@@ -282,6 +282,7 @@ def test_against_another_source(tmp_path: Path) -> None:
     plain = twinset.dedup(own, **options)
     assert plain.removed["id"].to_pylist() == ["a", "b"]
     contents = contents_of(plain)
+    assert contents == contents_of(twinset.dedup([*own, *other], threshold=0.7))  # the same on both sides
     with VerdictStore(tmp_path / "v", basis=plain.recorded.basis) as verdicts:
         verdicts.judge("different", contents["a"], contents["c"], who="Ann")
         verdicts.judge("duplicate", contents["c"], contents["d"], who="Ann")
