@@ -31,11 +31,10 @@ def test_bytes_that_are_no_text_are_replaced_and_cut_letters_do_not_matter() -> 
     assert beginning_of(long) == "ж" * BEGINNING
 
 
-def test_the_file_is_private_and_goes(tmp_path: Path) -> None:
+def test_nothing_of_the_file_is_left_even_by_a_killed_process(tmp_path: Path) -> None:
     file = TextFile(1, str(tmp_path))
-    [folder] = tmp_path.iterdir()
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert (folder / "texts").stat().st_mode & 0o777 == 0o600
-    file.close()
-    file.close()
+    file.add(np.array([0]), [b"kept while it is open"])
     assert list(tmp_path.iterdir()) == []
+    assert file.text(0) == "kept while it is open"
+    file.close()
+    file.close()

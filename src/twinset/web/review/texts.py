@@ -30,16 +30,17 @@ Advance = Callable[[int], None]
 class TextFile:
     """Texts by place, from 0 to the number of documents shown; None where there is no text.
 
-    The file is in a temporary folder of its own, which goes with the object.
+    The file has no name any more once it is open: the system removes it with the process, however that ends.
     """
 
     def __init__(self, count: int, scratch: str | None = None) -> None:
-        self._folder = temporary_folder(scratch)
-        self._path = Path(self._folder.name) / "texts"
+        folder = temporary_folder(scratch)
+        self._path = Path(folder.name) / "texts"
         self._starts = np.zeros(count, np.int64)
         self._sizes = np.full(count, _MISSING, np.int64)
         self._end = 0
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        folder.cleanup()
         self._lock = threading.Lock()
 
     def add(self, places: Whole, texts: Sequence[bytes | None]) -> None:
@@ -71,11 +72,10 @@ class TextFile:
         return None if data is None else data.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close and remove the file."""
+        """Close the file, which removes it."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        self._folder.cleanup()
 
 
 def beginning_of(data: bytes) -> str:
