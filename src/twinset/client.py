@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
+from weakref import WeakSet
 
 import orjson
 
@@ -80,7 +81,7 @@ class Client:
         self._headers = {"Authorization": f"Bearer {token or in_url}"} if token or in_url else {}
         self._timeout, self._retries = timeout, retries
         self._own = threading.local()
-        self._all: list[HTTPConnection] = []
+        self._all: WeakSet[HTTPConnection] = WeakSet()  # that of a thread that has ended is closed with it
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -92,7 +93,7 @@ class Client:
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
-            for one in self._all:
+            for one in list(self._all):
                 one.close()
             self._all.clear()
         self._own = threading.local()
@@ -202,9 +203,7 @@ class Client:
             return self._read(status, content)
         raise StateError(f"{self.url} does not answer")
 
-    def _send(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, float, bytes]:
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, float, bytes]:
         connection = self._connection()
         try:
             connection.request(method, self._path + path, body, {**self._headers, **headers})
@@ -240,7 +239,7 @@ class Client:
             connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._own.connection = connection
             with self._lock:
-                self._all.append(connection)
+                self._all.add(connection)
         return connection
 
     def _drop(self) -> None:
@@ -249,8 +248,7 @@ class Client:
         if connection is not None:
             connection.close()
             with self._lock:
-                if connection in self._all:
-                    self._all.remove(connection)
+                self._all.discard(connection)
         self._own.connection = None
 
 

@@ -181,6 +181,34 @@ def test_a_chunked_body_is_counted(serve: Serve, file: str) -> None:
     connection.close()
 
 
+def test_the_first_of_repeated_headers_counts(serve: Serve, file: str) -> None:
+    """For the limits as for the framework: a body of JSON is not let in as a stream."""
+    server = serve(file, body=10_000)
+    connection = server.connect()
+    connection.putrequest("POST", "/indexes/news/documents")
+    for name, value in (
+        ("Authorization", f"Bearer {WRITE}"), ("Content-Type", "application/json"), ("Content-Type", LINES),
+        ("Transfer-Encoding", "chunked"),
+    ):  # fmt: skip
+        connection.putheader(name, value)
+    connection.endheaders()
+    with suppress(OSError):  # it may refuse before it has read everything
+        for _ in range(50):
+            connection.send(b"3e8\r\n" + b"x" * 1_000 + b"\r\n")
+        connection.send(b"0\r\n\r\n")
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_a_long_ranking_is_refused_before_it_is_looked_at(server: Server) -> None:
+    reply = server.post("/collapse", {"results": [{"a": 1}] * 100_001})
+    assert (reply.status, reply.code) == (413, "too_many_documents")
+    reply = server.post("/collapse", b'{"results": [{"text": "\\ud800 a"}]}', Content_Type="application/json")
+    assert reply.status == 422
+    assert server.post("/collapse", {"results": "x"}).status == 422
+    assert server.post("/collapse", b"[]", Content_Type="application/json").status == 422
+
+
 def held(server: Server, count: int, token: str) -> list[HTTPConnection]:
     """Requests whose bodies do not end: the server works on them."""
     connections = []

@@ -76,7 +76,7 @@ class Guard:
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
+        headers = dict(reversed(scope["headers"]))  # of repeated ones the first counts, as for the framework
         state = scope.setdefault("state", {})
         given = headers.get(b"x-request-id", b"")
         unique = self._unique()
@@ -185,9 +185,7 @@ class _Answer:
             names = {name for name, _ in headers}
             state = self._scope["state"]
             headers += [
-                (name, value)
-                for name, value in safe_headers(state["nonce"], state["request_id"])
-                if name not in names
+                (name, value) for name, value in safe_headers(state["nonce"], state["request_id"]) if name not in names
             ]
             if (not self._body.is_complete or self._usage.stopping) and b"connection" not in names:
                 headers.append((b"connection", b"close"))
@@ -265,6 +263,4 @@ def secured(
     log
         Where requests are logged.
     """
-    return Guard(
-        app, tokens, origins or Origins(), limits or RequestLimits(), access or Access(), log or RequestLog()
-    )
+    return Guard(app, tokens, origins or Origins(), limits or RequestLimits(), access or Access(), log or RequestLog())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from urllib.parse import quote
 
@@ -88,6 +89,24 @@ def test_a_repeated_request(server: Server, serve: Serve, news: str) -> None:
     with twinset.Index.open(news, read_only=True) as index:
         assert index.verify() == []
         assert not [name for name in index._backend.settings() if name.startswith("request:")]
+
+
+def test_a_key_is_of_one_request_with_all_its_options(server: Server) -> None:
+    add(server, {"id": "a", "text": ROSE}, key="k1")
+    other = server.post(f"{PATH}?replace=true", {"documents": [{"id": "a", "text": ROSE}]}, Idempotency_Key="k1")
+    assert (other.status, other.code) == (422, "option")
+
+
+def test_adding_goes_on_after_a_disk_that_was_full(serve: Serve, file: str) -> None:
+    server = serve(file)
+    add(server, {"id": "a", "text": ROSE})
+    usual = resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE, (1024, usual[1]))
+    failed = server.post(PATH, {"documents": [{"id": "b", "text": SEA}]})
+    assert failed.status in (503, 507), failed.body
+    resource.prlimit(server.child.pid, resource.RLIMIT_FSIZE, usual)
+    assert add(server, {"id": "b", "text": SEA})["added"] == 1  # type: ignore[index]
+    assert server.get(f"{PATH}/b").json()["text"] == SEA
 
 
 def test_a_failed_request_can_be_repeated_with_its_key(server: Server) -> None:

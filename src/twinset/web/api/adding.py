@@ -81,12 +81,13 @@ class Adding:
 
         def prepared() -> Change:
             ids, values = read()
-            digest = "" if key is None else hashlib.sha256(content).hexdigest()
+            digest = "" if key is None else ("replace " if self.replace else "") + hashlib.sha256(content).hexdigest()
             with self.index.own_name():
-                return self.index.prepare(
-                    ids, values, replace=self.replace, key=key, digest=digest, series=series
-                )
+                return self.index.prepare(ids, values, replace=self.replace, key=key, digest=digest, series=series)
 
+        if self.index.changes.index is None:  # a failure closed it: a change of nothing opens it again
+            with self.index.own_name():
+                await self.index.changes.carry_out(Change())
         return await asyncio.get_running_loop().run_in_executor(self.service.threads, prepared)
 
     def _read_body(self, body: bytes) -> tuple[list[Any], list[Any]]:
@@ -158,7 +159,6 @@ async def add_stream(adding: Adding, request: Request, usage: Usage) -> Answer:
         async for portion in _portions(request, adding.limits.line):
             if usage.stopping:
                 raise Refused(503, "stopping", "the server is stopping", close=True)
-            body.hold(len(portion))
             lines = portion.count(b"\n") + (not portion.endswith(b"\n"))
             turn = _Turn(turn)
             task = asyncio.create_task(adding.from_portion(portion, first, turn, series))
@@ -195,6 +195,7 @@ async def _settle(waiting: list[tuple[asyncio.Task[Answer], int, int]], finish: 
 
 async def _portions(request: Request, most: int) -> AsyncIterator[bytes]:
     """Yield the lines of a body in portions; where they end depends on the content alone."""
+    body = request.scope["state"]["body"]  # counted as it arrives; `add_stream` releases a portion when it is written
     parts: list[bytes] = []
     size = line = 0  # bytes of the portion, and of its last line
     async for chunk in request.stream():
@@ -207,6 +208,7 @@ async def _portions(request: Request, most: int) -> AsyncIterator[bytes]:
                 raise Refused(413, "line_too_long", f"a line is longer than {most:,} bytes", close=True)
             last = piece.rfind(b"\n") + 1
             line = len(piece) - last if last else line + len(piece)
+            body.hold(len(piece))
             parts.append(piece)
             size += len(piece)
             if end:

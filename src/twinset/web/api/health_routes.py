@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from twinset.web.answers import Refused
-from twinset.web.api.models import DocumentsBody, QueryBody
+from twinset.web.api.models import CollapseBody, DocumentsBody, QueryBody
 from twinset.web.api.routes import answered
 from twinset.web.api.service import Service
 from twinset.web.framework import FastAPI, PlainTextResponse, Response
@@ -70,7 +70,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, with the token and the models of bodies that handlers read themselves."""
     document = app.openapi()
     parts = document.setdefault("components", {})
-    for model in (DocumentsBody, QueryBody):
+    for model in (DocumentsBody, QueryBody, CollapseBody):
         whole = model.model_json_schema(ref_template="#/components/schemas/{model}")
         parts["schemas"] |= {**whole.pop("$defs", {}), model.__name__: whole}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -68,12 +68,10 @@ _DOCUMENTS = {
 }
 
 
-_QUERY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/QueryBody"}}},
-    }
-}
+def described_body(model: str) -> dict[str, Any]:
+    """Describe a body that a handler reads itself, by the name of its model."""
+    schema = {"$ref": f"#/components/schemas/{model}"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def read_query(body: bytes) -> QueryBody:
@@ -81,10 +79,15 @@ def read_query(body: bytes) -> QueryBody:
     try:
         return QueryBody.model_validate_json(body)
     except ValidationError as error:
-        [first, *_] = error.errors(include_url=False, include_context=False, include_input=False)
-        where = "".join(f"{one}: " for one in first["loc"])
-        code = "json" if first["type"] == "json_invalid" else "option"
-        raise Refused(422, code, f"{where}{first['msg']}") from None
+        raise invalid(error) from None
+
+
+def invalid(error: ValidationError) -> Refused:
+    """Return the refusal of a body that is not as described: its first fault."""
+    [first, *_] = error.errors(include_url=False, include_context=False, include_input=False)
+    where = "".join(f"{one}: " for one in first["loc"])
+    code = "json" if first["type"] == "json_invalid" else "option"
+    return Refused(422, code, f"{where}{first['msg']}")
 
 
 def answered(value: Any, status: int = 200) -> Response:
@@ -132,7 +135,10 @@ def index_routes(service: Service, usage: Usage) -> APIRouter:
         return answered({"index": name, **answer})
 
     @router.post(
-        "/indexes/{name}/query", response_model=QueryAnswer, openapi_extra=_QUERY, summary="Find similar documents"
+        "/indexes/{name}/query",
+        response_model=QueryAnswer,
+        openapi_extra=described_body("QueryBody"),
+        summary="Find similar documents",
     )
     async def query_index(request: Request, name: str) -> Response:
         index = service.find(name)

@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from twinset.jobs.collapse import Collapsed, collapse
 from twinset.jobs.compare import compare
 from twinset.web.answers import Refused
 from twinset.web.api.models import CollapseAnswer, CollapseBody, CompareBody
-from twinset.web.api.routes import REFUSALS, answered
+from twinset.web.api.routes import REFUSALS, answered, described_body, invalid
 from twinset.web.api.service import Service
-from twinset.web.framework import APIRouter, Response
+from twinset.web.framework import APIRouter, Request, Response, ValidationError
 from twinset.web.limits import RequestLimits
 
 
@@ -30,10 +32,13 @@ def text_routes(service: Service, limits: RequestLimits) -> APIRouter:
         found = await in_thread(lambda: compare(asked.left, asked.right, **options))
         return answered(found.to_dict())
 
-    @router.post("/collapse", response_model=CollapseAnswer, summary="Fold near-duplicates of a ranking")
-    async def collapse_ranking(asked: CollapseBody) -> Response:
-        if len(asked.results) > limits.documents:
-            raise Refused(413, "too_many_documents", f"there are more than {limits.documents:,} results")
+    @router.post(
+        "/collapse", response_model=CollapseAnswer, summary="Fold near-duplicates of a ranking",
+        openapi_extra=described_body("CollapseBody"),
+    )  # fmt: skip
+    async def collapse_ranking(request: Request) -> Response:
+        body = await request.body()
+        asked = await in_thread(lambda: _read_ranking(body, limits))
         texts = [_text(one, asked.text, place) for place, one in enumerate(asked.results)]
         _check_lengths(texts, limits)
         options = {"threshold": asked.threshold, "shingle": asked.shingle, "lowercase": asked.lowercase}
@@ -41,6 +46,21 @@ def text_routes(service: Service, limits: RequestLimits) -> APIRouter:
         return answered({"results": _shown(folded, asked.results)})
 
     return router
+
+
+def _read_ranking(body: bytes, limits: RequestLimits) -> CollapseBody:
+    """Read a ranking; it is counted before its results are looked at one by one, which takes seconds for millions."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refused(422, "json", f"the body is not JSON: {error}") from None
+    results = found.get("results") if isinstance(found, dict) else None
+    if isinstance(results, list) and len(results) > limits.documents:
+        raise Refused(413, "too_many_documents", f"there are more than {limits.documents:,} results")
+    try:
+        return CollapseBody.model_validate(found)
+    except ValidationError as error:
+        raise invalid(error) from None
 
 
 def _text(result: str | dict[str, Any], field: str, place: int) -> str:
@@ -57,8 +77,7 @@ def _shown(folded: Collapsed, results: list[Any]) -> list[dict[str, Any]]:
             "count": group.count,
             "result": results[group.place],
             "folded": [
-                {"place": one.place, "similarity": one.similarity, "result": results[one.place]}
-                for one in group.folded
+                {"place": one.place, "similarity": one.similarity, "result": results[one.place]} for one in group.folded
             ],
         }
         for group in folded.groups

@@ -73,12 +73,13 @@ class Ledger:
         view = self.data.views.get("pairs")
         if view is None:
             return
-        self.samples = samples_of(self.store)
+        samples = samples_of(self.store)
         found = [
             [self.pair_of(view.items, subject_of(one.left.digest, one.right.digest)) for one in sample.pairs]
-            for sample in self.samples
+            for sample in samples
         ]
         view.samples = [np.array([one for one in pairs if one is not None], np.int64) for pairs in found]
+        self.samples = samples  # last: whoever sees a sample finds its pairs
 
     def pair_of(self, items: ReviewItems, subject: Subject) -> int | None:
         """The first pair of a list with these two contents; None if it has none."""
