@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -87,9 +86,16 @@ class GuardedTable(Guarded):
         """Keep the buffers."""
 
 
-@cache
+copies: dict[int, GuardedTable] = {}
+
+
 def tables() -> dict[int, GuardedTable]:
-    return {id(table): GuardedTable(table) for table in (unicode.classes(), unicode.combining())}
+    """The copies of the tables, by table; of those that are in use, since two threads may make the tables at once."""
+    both = {id(table): table for table in (unicode.classes(), unicode.combining())}
+    if copies.keys() != both.keys():
+        copies.clear()
+        copies.update({key: GuardedTable(table) for key, table in both.items()})
+    return copies
 
 
 def is_guardable(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.guards import call_guarded, guarding, tables
+from tests.guards import call_guarded, copies, guarding
 from twinset import unicode
 from twinset.compiled import vector_kernels
 
@@ -63,8 +63,23 @@ def test_a_table_is_written_to_neither_within_nor_beyond(table: Any, at: int, sa
         with pytest.raises(AssertionError, match=said):
             call_guarded(write, (table(),), {})
     finally:
-        tables.cache_clear()
+        copies.clear()
     assert np.array_equal(table(), whole)
+
+
+def test_tables_that_were_made_again_are_guarded() -> None:
+    """Two threads that ask for them first may each make them; those that stay are guarded."""
+    call_guarded(lambda given: given[65], (unicode.classes(),), {})
+    unicode._tables.cache_clear()
+
+    def write(given: Any) -> None:
+        reach(given, 70)[0] ^= 1
+
+    try:
+        with pytest.raises(AssertionError, match="a table was written to"):
+            call_guarded(write, (unicode.classes(),), {})
+    finally:
+        copies.clear()
 
 
 def test_kernels_are_guarded_and_answer_as_ever() -> None:

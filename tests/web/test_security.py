@@ -288,7 +288,7 @@ def test_a_browser_gets_a_page_instead_of_json(server: Server) -> None:
     reply = server.get("/", token=None, Accept="text/html,*/*")
     assert reply.status == 401
     assert reply.headers["content-type"].startswith("text/html")
-    assert b"open the URL" in reply.body
+    assert b"/?token=TOKEN" in reply.body
 
 
 def test_two_servers_have_cookies_of_their_own(serve: Serve, file: str) -> None:

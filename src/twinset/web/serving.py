@@ -115,7 +115,7 @@ def serve(
 
 def _announce(url: str, announce: Callable[[str], None], browser: bool) -> None:
     announce(url)
-    if browser and _has_screen():
+    if browser and "token=" in url and _has_screen():  # without a token it would be let in nowhere
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
