@@ -199,7 +199,8 @@ class _Answer:
         if self.status:
             return
         if refused.status == 401 and wants_page(self._scope):
-            refused = Refused(401, refused.code, "a token is needed: open the URL that the server printed, or /?token=TOKEN")
+            said = "a token is needed: open the URL that the server printed, or /?token=TOKEN"
+            refused = Refused(401, refused.code, said)
         challenge = {"www-authenticate": "Bearer"} if refused.status == 401 else None
         await refusal(self._scope, refused, challenge)(self._scope, _nothing, self)
 
