@@ -58,7 +58,7 @@ def _read_ranking(body: bytes, limits: RequestLimits) -> CollapseBody:
     if isinstance(results, list) and len(results) > limits.documents:
         raise Refused(413, "too_many_documents", f"there are more than {limits.documents:,} results")
     try:
-        return CollapseBody.model_validate(found)
+        return CollapseBody.model_validate_json(body)  # which keeps whole numbers of any length as they are
     except ValidationError as error:
         raise invalid(error) from None
 
