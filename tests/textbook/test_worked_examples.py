@@ -65,6 +65,7 @@ SIMILARITIES = {
     "three in common of eight in all": (set(range(5)), set(range(2, 8)), 3 / 8),
     "bits 10111 and 10011": (bits("10111"), bits("10011"), 3 / 4),
     "columns of six rows": (bits("011010"), bits("101011"), 2 / 5),
+    "columns 1 and 2 of seven rows 1110 … 1010": (bits("1100111"), bits("1110010"), 3 / 6),
     "columns 1 and 3 of seven rows": (bits("1100011"), bits("1000011"), 3 / 4),
     "columns 2 and 4 of seven rows": (bits("0011100"), bits("0111100"), 3 / 4),
     "S1 and S4": ({0, 3}, {0, 2, 3}, 2 / 3),

@@ -12,9 +12,21 @@ __all__ = [
     "hyperplane_bit",
     "hyperplane_bits",
     "near_or_far",
+    "scalar_product",
 ]
 
 Vector = Sequence[float]
+
+
+def scalar_product(left: Vector, right: Vector) -> float:
+    """Return the scalar product of two vectors: the sum of the products of their coordinates.
+
+    Examples
+    --------
+    >>> scalar_product([1, 2], [3, 4])
+    11.0
+    """
+    return math.fsum(a * b for a, b in zip(left, right, strict=True))
 
 
 def cosine(left: Vector, right: Vector) -> float:
@@ -28,7 +40,7 @@ def cosine(left: Vector, right: Vector) -> float:
     (1.0, 0.0, 0.96)
     """
     lengths = math.hypot(*left) * math.hypot(*right)
-    return max(-1.0, min(1.0, _product(left, right) / lengths)) if lengths else 0.0
+    return max(-1.0, min(1.0, scalar_product(left, right) / lengths)) if lengths else 0.0
 
 
 def angle(left: Vector, right: Vector) -> float:
@@ -50,7 +62,7 @@ def hyperplane_bit(vector: Vector, normal: Vector) -> int:
     >>> [hyperplane_bit(vector, normal=[1, -1]) for vector in ([3, 1], [1, 3])]
     [1, 0]
     """
-    return int(_product(vector, normal) >= 0)
+    return int(scalar_product(vector, normal) >= 0)
 
 
 def hyperplane_bits(vector: Vector, normals: Sequence[Vector]) -> tuple[int, ...]:
@@ -78,10 +90,6 @@ def hyperplane_agreement(left: Vector, right: Vector) -> float:
     [1.0, 0.75, 0.5, 0.0]
     """
     return 1 - angle(left, right) / math.pi
-
-
-def _product(left: Vector, right: Vector) -> float:
-    return math.fsum(a * b for a, b in zip(left, right, strict=True))
 
 
 def euclidean_distance(left: Vector, right: Vector) -> float:
