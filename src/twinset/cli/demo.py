@@ -17,7 +17,6 @@ from twinset.cli.screen import show
 from twinset.cli.support import flags, run
 from twinset.errors import OutputError
 from twinset.options import DedupOptions
-from twinset.textbook import normalize
 
 SAMPLE = "articles.jsonl"
 SHOWN = 12
@@ -85,6 +84,8 @@ def _explain_pairs(pairs: list[dict[str, Any]], texts: dict[str, Any]) -> None:
 def _difference(left: str, right: str) -> str:
     """Describe the first difference of two texts."""
     import difflib
+
+    from twinset.textbook import normalize  # imported late: a part of the textbook needs NumPy
 
     if left == right:
         return "(the same text)"

@@ -1,11 +1,20 @@
-"""Write the report of a result."""
+"""Write pages: the report of a result, and the textbook's page of real pairs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import twinset
+from twinset.engines.progress import Progress
+from twinset.evaluation.real_pairs import SLOTS, compare_all
 from twinset.jobs.result import open_result
+from twinset.options.survey import TextbookOptions
+from twinset.report.page import write_page
+from twinset.report.textbook_page import ComparedPairs, textbook_page
+from twinset.wording import counted
 
 
 def report(result: Any, path: Any, **options: Any) -> Path:
@@ -35,3 +44,55 @@ def report(result: Any, path: Any, **options: Any) -> Path:
     """
     done = result if hasattr(result, "report") else open_result(result)
     return done.report(path, **options)
+
+
+def write_textbook(
+    sources: Sequence[object], path: Any, progress: Progress | None = None, *, name: str | None = None, **options: Any
+) -> Path:
+    """Write a page on which bands, rows and threshold can be moved, with the real pairs of a collection.
+
+    sources: as for `twinset.find_pairs`.
+    path: a file that ends in .html.
+    name: the name of the collection on the page; by default that of the first source.
+    **options: the options of ``twinset textbook``.
+
+    Examples
+    --------
+    >>> write_textbook([["a rose is a rose", "a rose is a nose"]], "roses.html").name
+    'roses.html'
+    """
+    checked = TextbookOptions.of(**options)
+
+    def make() -> bytes:
+        found = compare_all(sources, checked, progress)
+        return textbook_page(
+            ComparedPairs(
+                name=name or _name(sources),
+                version=twinset.__version__,
+                documents=found.documents,
+                empty=found.empty,
+                every=found.every,
+                ids=found.ids,
+                excerpts=found.excerpts,
+                pairs=[
+                    (left, right, similarity, slots.tobytes())
+                    for left, right, similarity, slots in zip(
+                        found.lefts.tolist(), found.rights.tolist(), found.similarities.tolist(), found.agreeing,
+                        strict=True,
+                    )
+                ],
+                rest=found.rest,
+                shingle=found.shingle,
+                slots=SLOTS,
+            )
+        )  # fmt: skip
+
+    return write_page(path, checked, make)
+
+
+def _name(sources: Sequence[object]) -> str:
+    """Name a collection by its first source."""
+    first = sources[0]
+    named = Path(first).name or str(first) if isinstance(first, (str, os.PathLike)) else "the documents"
+    others = f" and {counted(len(sources) - 1, 'other source')}" if len(sources) > 1 else ""
+    return f"{named}{others}"

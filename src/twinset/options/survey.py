@@ -1,17 +1,31 @@
-"""Options of ``twinset plan``."""
+"""Options of ``twinset plan`` and ``twinset textbook``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from twinset.options import checks
 from twinset.options.base import option
-from twinset.options.checks import Check
+from twinset.options.checks import Check, OptionSpec
 from twinset.options.items import KINDS, SETS
-from twinset.options.steps import ContainmentOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.steps import (
+    DEFAULT_SEED,
+    FORCE,
+    SEED,
+    ContainmentOptions,
+    PlanOptions,
+    ReadOptions,
+    RunOptions,
+    ShingleOptions,
+)
 
-__all__ = ["CurveOptions", "SurveyOptions"]
+__all__ = ["CurveOptions", "SurveyOptions", "TextbookOptions"]
+
+_NOT_FOR_THE_TEXTBOOK = (
+    *("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against"),
+)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -55,3 +69,42 @@ class CurveOptions(ContainmentOptions, SurveyOptions):
         (), "Also draw the S-curves of L tables of K bits, each a number or a range, such as 5,1-50.", _several, "K,L"
     )
     force: bool = option(False, "Replace an existing file of --plot.", checks.switch, result=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextbookOptions(ShingleOptions, ReadOptions):
+    """The options of ``twinset textbook``."""
+
+    title: ClassVar[str] = "Textbook"
+    kinds: ClassVar[tuple[str, ...]] = ("text",)
+    why_not: ClassVar[str] = "shows pairs of texts"
+
+    shingle: str = option(
+        "char:5",
+        "Shingles to compare: runs of K words or K characters. Short ones give pairs of all similarities.",
+        checks.shingle_spec,
+        "KIND:K",
+        common=True,
+    )
+    documents: int = option(
+        500,
+        "Maximum number of documents to compare; of more, a sample is drawn by their contents.",
+        checks.whole(2, 2000),
+        "N",
+        common=True,
+    )
+    texts: bool = option(
+        True,
+        "Show the beginning of each text.",
+        checks.switch,
+        off_help="Show ids and numbers only, no texts of documents.",
+        common=True,
+    )
+    seed: int = option(DEFAULT_SEED, *SEED)
+    force: bool = option(False, *FORCE, result=False, common=True)
+
+    @classmethod
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
+        """Yield the name and the description of each option, in the order of the help page."""
+        # Texts of one collection, all compared with each other.
+        return ((name, spec) for name, spec in super().specs() if name not in _NOT_FOR_THE_TEXTBOOK)

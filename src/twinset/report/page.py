@@ -9,6 +9,7 @@ from pathlib import Path
 from twinset.errors import OptionError
 from twinset.options.checks import new_file
 from twinset.options.results import ReportOptions
+from twinset.options.survey import TextbookOptions
 from twinset.report import sections
 from twinset.report.excerpts import lists
 from twinset.report.html_file import PageFrame, html_file
@@ -25,7 +26,7 @@ def write_report(recorded: StoredResult, path: Path | str, options: ReportOption
     return write_page(path, options, lambda: render(recorded, options))
 
 
-def write_page(path: Path | str, options: ReportOptions, make: Callable[[], bytes]) -> Path:
+def write_page(path: Path | str, options: ReportOptions | TextbookOptions, make: Callable[[], bytes]) -> Path:
     """Write a page atomically; it is made once the name is known to be free."""
     output = Path(path)
     if output.suffix.lower() not in ENDINGS:

@@ -149,7 +149,8 @@ def itq_codes(points: Matrix, start: Matrix, turns: int = 50) -> Bits:
     """
     projected = (points - points.mean(axis=0)) @ principal_directions(points, len(start)).T
     *_, rotation = itq_rotations(projected, start, turns)
-    return (projected @ rotation >= 0).astype(np.uint8)
+    codes: Bits = (projected @ rotation >= 0).astype(np.uint8)
+    return codes
 
 
 def _signs(values: Matrix) -> Matrix:

@@ -200,7 +200,7 @@ def cheapest_moves(costs: Sequence[float]) -> Iterator[tuple[int, ...]]:
     [(1,), (2,), (1, 2), (0,), (0, 1), (0, 2), (0, 1, 2)]
     """
     order = sorted(range(len(costs)), key=costs.__getitem__)
-    heap = [(costs[order[0]], (0,))] if order else []
+    heap: list[tuple[float, tuple[int, ...]]] = [(costs[order[0]], (0,))] if order else []
     while heap:
         _, ranks = heapq.heappop(heap)
         yield tuple(sorted(order[rank] for rank in ranks))
