@@ -1,4 +1,4 @@
-"""Take the pictures of the report for the README: ``python -m tests.report.picture``."""
+"""Take the pictures of the pages for README and docs: ``python -m tests.report.picture``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from pathlib import Path
 
 import twinset
 from tests.report.browser import Browser, missing
+from twinset.jobs.report import write_textbook
 
 ROOT = Path(__file__).resolve().parents[2]
+MOVE = """for (const [id, value] of Object.entries(arguments[0])) {
+  const slider = document.getElementById(id);
+  slider.value = value;
+  slider.dispatchEvent(new Event("input"));
+}"""
 SAMPLE = ROOT / "src" / "twinset" / "cli" / "sample" / "articles.jsonl"
 
 
 def main() -> None:
-    """Report on the bundled sample, and look at it: the top in light, a difference in dark."""
+    """Look at the report of the bundled sample, the top in light and a difference in dark, and at the textbook's page."""
     why = missing()
     if why:
         raise SystemExit(why)
@@ -31,6 +37,12 @@ def main() -> None:
         browser.run("document.querySelector('#clusters-list').scrollIntoView({behavior: 'instant', block: 'start'})")
         browser.run("document.activeElement.blur()")
         browser.picture(ROOT / "docs" / "report-difference.png")
+        page = write_textbook([str(SAMPLE)], Path(folder) / "bands.html", name="the bundled sample")
+        browser.size(1120, 1080)
+        browser.open(page)
+        browser.run(MOVE, {"bands": 9, "rows": 9, "threshold": 70})
+        browser.wait("document.getElementById('said').innerText.startsWith('9 bands')")
+        browser.picture(ROOT / "docs" / "textbook.png")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 
 import twinset
 from tests.report.browser import Browser
+from tests.report.picture import MOVE
 from tests.report.test_browser import PAYLOADS
 from tests.web import axe
 from twinset import textbook
@@ -19,11 +20,6 @@ from twinset.report.textbook_page import plans
 
 SAMPLE = Path(__file__).parents[2] / "src/twinset/cli/sample/articles.jsonl"
 RIGHT, LEFT, HOME, END, SPACE = "\ue014", "\ue012", "\ue011", "\ue010", " "
-SET = """for (const [id, value] of Object.entries(arguments[0])) {
-  const slider = document.getElementById(id);
-  slider.value = value;
-  slider.dispatchEvent(new Event("input"));
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +35,7 @@ def opened(browser: Browser, page: Path, width: int = 1200, height: int = 1000, 
 
 def move(browser: Browser, **sliders: int) -> None:
     browser.run("document.getElementById('said').textContent = ''")
-    browser.run(SET, sliders)
+    browser.run(MOVE, sliders)
     browser.wait("document.getElementById('said').innerText")
 
 
