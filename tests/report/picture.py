@@ -19,7 +19,7 @@ SAMPLE = ROOT / "src" / "twinset" / "cli" / "sample" / "articles.jsonl"
 
 
 def main() -> None:
-    """Look at the report of the bundled sample, the top in light and a difference in dark, and at the textbook's page."""
+    """Look at the report of the sample, its top in light and a difference in dark, and at the textbook's page."""
     why = missing()
     if why:
         raise SystemExit(why)
