@@ -88,7 +88,7 @@ def test_optional_packages_are_imported_in_one_place(package: str) -> None:
     "words",
     [
         *("--help", "pairs --help", "sketch --help", "dedup --help-all", "warm --help", "--version", "plan"),
-        *("serve --help", "textbook --help", "textbook --id x -o page.html"),
+        *("serve --help", "textbook --help", "collapse --help", "textbook --id x -o page.html"),
         *("passages --help", "trim --help-all", "trim x --copies 2 --everywhere"),
         "dedup --nonsense",
         *("index --help", "index query --help", "index add x --memory 1GB"),

@@ -1291,7 +1291,38 @@ VERDICTS = [
     Defect("results/judged.py", "self._rows = rows[distinct]", "self._rows = rows", _PRECISION),
 ]
 
+_PAIRS = "tests/evaluation/test_real_pairs.py"
+_PAGE = "tests/report/test_textbook_page.py"
+_COLLAPSE = "tests/cli/test_collapse.py"
+_HASHES, _LEARNED = "tests/textbook/test_vector_hashes.py", "tests/textbook/test_learned_codes.py"
+
+LEARNING = [
+    Defect("evaluation/real_pairs.py", "-similarities, kind", "similarities, kind", _PAIRS),
+    Defect("evaluation/real_pairs.py", 'bitorder="little"', 'bitorder="big"', _PAIRS),
+    Defect("evaluation/real_pairs.py", "np.lexsort((marks[:, 1], marks[:, 0]))", "np.arange(len(marks))", _PAIRS),
+    Defect("evaluation/real_pairs.py", "sketch(shingles, \"kperm\"", "sketch(shingles, \"fss\"", _PAIRS),
+    Defect("evaluation/real_pairs.py", "float(sums[one] / counts[one])", "float(one / _BINS)", _PAIRS),
+    Defect("report/textbook_page.js", "similarity[pair] >= state", "similarity[pair] > state", _PAGE),
+    Defect(
+        "report/textbook_page.js",
+        "row < (band + 1) * state.rows; row++) if",
+        "row < (band + 1) * state.rows - 1; row++) if",
+        _PAGE,
+    ),
+    Defect("report/textbook_page.js", "Math.min(state[other], most)", "state[other]", _PAGE),
+    Defect("report/textbook_page.js", "if (Number(text) < 1) return", "return", _PAGE),
+    Defect("report/textbook_page.js", "order[slot] = slot;", "order[slot] = 0;", _PAGE),
+    Defect("textbook/vector_hashes.py", "+ offset) / width", "- offset) / width", _HASHES),
+    Defect("textbook/vector_hashes.py", "key=costs.__getitem__", "key=range(len(costs)).__getitem__", _HASHES),
+    Defect("textbook/learned_codes.py", "right.T @ left.T", "left @ right", _LEARNED),
+    Defect("jobs/files/collapse.py", "leader, similarity = fold_texts(", "similarity, leader = fold_texts(", _COLLAPSE),
+    Defect("jobs/files/collapse.py", "'' if body == '{' else ','", "','", _COLLAPSE),
+    Defect("jobs/files/collapse.py", "raw.filter(pa.array(readable))", "raw", _COLLAPSE),
+    Defect("jobs/files/collapse.py", '.replace("\\n", " ")', "", _COLLAPSE),
+    Defect("textbook/traces.py", "if row in column:", "if row in columns[0]:", "tests/textbook/test_traces.py"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
 ]

@@ -19,7 +19,7 @@ from twinset.documents.formats.typed_columns import text_array
 from twinset.documents.normalize import normalize
 from twinset.documents.parts import MAX_ROW_BYTES
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
-from twinset.options.jobs import CollapseOptions
+from twinset.options.jobs import CollapseFileOptions, CollapseOptions
 from twinset.pairs.sets import Sets, scores
 from twinset.schema import Numbers
 from twinset.shingles.texts import shingle
@@ -154,12 +154,26 @@ def collapse(results: Any, **options: Any) -> Collapsed:
     table = _read_table(results, checked)
     items = _read_items(results) if table is None else table
     texts = _read_texts(items, checked) if table is None else _read_column(table, checked)
-    sets = _shingle_texts(texts, checked)
-    leader, shared = fold(_prefix_sets(sets, checked.threshold), checked.threshold)
+    return Collapsed(items, *fold_texts(texts, checked))
+
+
+def fold_texts(
+    texts: pa.Array, options: CollapseOptions | CollapseFileOptions
+) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    """Return for each text the one that it is folded under, or itself, and the similarity of the two.
+
+    Examples
+    --------
+    >>> leader, similarity = fold_texts(pa.array(["a b c", "d", "A B C"], pa.large_string()), CollapseOptions.of())
+    >>> leader.tolist(), similarity.tolist()
+    ([0, 1, 0], [1.0, 1.0, 1.0])
+    """
+    sets = _shingle_texts(_refuse_long(texts), options)
+    leader, shared = fold(_prefix_sets(sets, options.threshold), options.threshold)
     folded = np.flatnonzero(shared)
     similarity = np.ones(len(leader))
     similarity[folded] = scores(shared[folded], sets.sizes[folded], sets.sizes[leader[folded]])["similarity"]
-    return Collapsed(items, leader, similarity)
+    return leader, similarity
 
 
 def _read_items(results: Any) -> list[Any]:
@@ -273,7 +287,7 @@ def _refuse_long(texts: pa.Array) -> pa.Array:
     return texts
 
 
-def _shingle_texts(texts: pa.Array, options: CollapseOptions) -> Sets:
+def _shingle_texts(texts: pa.Array, options: CollapseOptions | CollapseFileOptions) -> Sets:
     """Return the shingle sets of the texts, in order."""
     starts, sizes = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.uint32)
     hashes = [np.empty(0, np.uint64)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
+from twinset.options.checks import OptionSpec
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -298,3 +299,27 @@ class CollapseOptions(ShingleOptions):
         "T",
     )
     seed: int = option(DEFAULT_SEED, _PLAN["seed"].help, _PLAN["seed"].check, "N")
+
+
+_COLLAPSE = dict(CollapseOptions.specs())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollapseFileOptions(ShingleOptions, ReadOptions):
+    """The options of ``twinset collapse``."""
+
+    title: ClassVar[str] = "Collapse"
+    kinds: ClassVar[tuple[str, ...]] = ("text",)
+    why_not: ClassVar[str] = "folds results by their texts"
+
+    threshold: float = option(0.8, _COLLAPSE["threshold"].help, _PLAN["threshold"].check, "T", common=True)
+    seed: int = option(DEFAULT_SEED, *SEED)
+    force: bool = option(False, *FORCE, result=False, common=True)
+
+    @classmethod
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
+        """Yield the name and the description of each option, in the order of the help page."""
+        # Results are texts, and are named by their places.
+        unused = ("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against", "id",
+                  "no_id")  # fmt: skip
+        return ((name, spec) for name, spec in super().specs() if name not in unused)
