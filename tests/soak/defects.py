@@ -1316,7 +1316,6 @@ LEARNING = [
     Defect("textbook/vector_hashes.py", "key=costs.__getitem__", "key=range(len(costs)).__getitem__", _HASHES),
     Defect("textbook/learned_codes.py", "right.T @ left.T", "left @ right", _LEARNED),
     Defect("jobs/files/collapse.py", "leader, similarity = fold_texts(", "similarity, leader = fold_texts(", _COLLAPSE),
-    Defect("jobs/files/collapse.py", "'' if body == '{' else ','", "','", _COLLAPSE),
     Defect("jobs/files/collapse.py", "raw.filter(pa.array(readable))", "raw", _COLLAPSE),
     Defect("jobs/files/collapse.py", '.replace("\\n", " ")', "", _COLLAPSE),
     Defect("textbook/traces.py", "if row in column:", "if row in columns[0]:", "tests/textbook/test_traces.py"),

@@ -73,8 +73,8 @@ class CollapsedFile:
         for group in self.shown.groups:
             folded = [{"place": one.place, "similarity": one.similarity} for one in group.folded]
             added = orjson.dumps({"count": group.count, "folded": folded}).decode()
-            body = group.first.removesuffix("}").rstrip()
-            yield f"{body}{'' if body == '{' else ','}{added[1:]}"
+            # The object has a text, so it has a member to put a comma after.
+            yield f"{group.first.removesuffix('}').rstrip()},{added[1:]}"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the shown results as dictionaries."""
