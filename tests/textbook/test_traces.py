@@ -48,8 +48,9 @@ def test_the_table_of_permutations_has_one_bracket_a_set(sets: list[set[int]], o
     assert one == other
     assert one.count("[1]") == sum(bool(each) for each in sets)
     assert "[0]" not in one
-    last = one.splitlines()[-1].split()
-    assert last[1:] == [str(next((row for row in order if row in each), "-")) for each in sets]
+    rows, places = (line.split()[1:] for line in one.splitlines()[-2:])
+    assert rows == [str(next((row for row in order if row in each), "-")) for each in sets]
+    assert places == [str(order.index(int(row)) + 1) if row != "-" else "-" for row in rows]
 
 
 def test_columns_stay_aligned_whatever_is_in_them() -> None:

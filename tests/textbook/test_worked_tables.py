@@ -43,6 +43,19 @@ def test_the_table_of_the_order_b_e_a_d_c() -> None:
         "d      1    0    1    1",
         "c      0   [1]   0    1",
         "min    a    c    b    a",
+        "at     3    5    1    3",
+    ]
+
+
+def test_the_tables_of_three_permutations_of_seven_rows() -> None:
+    """A permutation is given by the position of each row; the positions of the first 1s are the signature."""
+    rows = ("1010", "1001", "0101", "0101", "0101", "1010", "1010")
+    sets = {f"S{place + 1}": {row for row in range(7) if rows[row][place] == "1"} for place in range(4)}
+    positions = ((2, 3, 7, 6, 1, 5, 4), (4, 2, 1, 3, 6, 7, 5), (3, 4, 7, 2, 6, 1, 5))
+    orders = [sorted(range(7), key=sent.__getitem__) for sent in positions]
+    tables = textbook.trace_permutations(sets, orders).split("\n\n")
+    assert [table.splitlines()[-1].split() for table in tables] == [
+        ["at", *line.split()] for line in ("2 1 2 1", "2 1 4 1", "1 2 1 2")
     ]
 
 

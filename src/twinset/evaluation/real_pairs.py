@@ -87,7 +87,9 @@ def compare_all(
     >>> bool(abs(estimate - 0.55) < 0.1)
     True
     """
-    read = _read(sources, options, progress or Silent())
+    reports = progress or Silent()
+    read = _read(sources, options, reports)
+    reports.stage("comparing", None, "pairs")
     hashes = shingle_sets(read.texts, options, options.seed)
     shingles = Shingles(
         np.arange(len(hashes)), np.append(0, np.cumsum([len(one) for one in hashes])), np.concatenate(hashes)

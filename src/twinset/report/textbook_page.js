@@ -25,6 +25,12 @@ function probability(s) {
 }
 const average = (number) => number < 10 && !Number.isInteger(number) ? number.toFixed(1) : whole(Math.round(number));
 
+// A similarity in four digits that neither reaches 1 nor the threshold unless it does.
+function digits(s) {
+  const text = s.toFixed(4), border = [1, state.threshold / 100].some((one) => s < one && Number(text) >= one);
+  return border ? (Math.floor(s * 10000) / 10000).toFixed(4) : text;
+}
+
 function bandAgrees(pair, band) {
   for (let row = band * state.rows; row < (band + 1) * state.rows; row++) if (!agrees(pair, order[row])) return false;
   return true;
@@ -198,7 +204,7 @@ function detail(pair) {
   const which = agreed.length ? `${agreed.length === 1 ? "Band" : "Bands"} ${agreed.slice(0, 12).join(", ")}${agreed.length > 12 ? " and more" : ""} of ${state.bands} ${agreed.length === 1 ? "agrees" : "agree"}` : `None of ${state.bands} bands agrees`;
   boxes.setAttribute("role", "img");
   boxes.setAttribute("aria-label", which);
-  const facts = `${which}. The similarity is ${similarity[pair].toFixed(4)}; ${equal} of ${slots} hashes are equal, an estimate of ${(equal / slots).toFixed(2)}. A pair like this becomes a candidate with probability ${probability(similarity[pair])}.`;
+  const facts = `${which}. The similarity is ${digits(similarity[pair])}; ${equal} of ${slots} hashes are equal, an estimate of ${(equal / slots).toFixed(2)}. A pair like this becomes a candidate with probability ${probability(similarity[pair])}.`;
   inside.append(make("p", "facts", facts), boxes);
   if (excerpts) inside.append(make("div", "both-texts", ...[left[pair], right[pair]].map((one) => make("div", "", foreign("h3", "", ids[one]), foreign("p", "quote", excerpts[one])))));
   return inside;
@@ -208,7 +214,7 @@ function row(pair) {
   key.setAttribute("aria-hidden", "true");
   const named = make("span", "both", foreign("span", "id", ids[left[pair]]), " ~ ", foreign("span", "id", ids[right[pair]]));
   named.title = `${ids[left[pair]]} ~ ${ids[right[pair]]}`;
-  const details = opens(line("pairs", named, make("span", "outcome", key, OUTCOMES[kind]), gauge(Math.floor(similarity[pair] * 10000 + 1e-6), similarity[pair].toFixed(4))), () => detail(pair));
+  const details = opens(line("pairs", named, make("span", "outcome", key, OUTCOMES[kind]), gauge(Math.floor(similarity[pair] * 10000 + 1e-6), digits(similarity[pair]))), () => detail(pair));
   details.addEventListener("toggle", () => opened[details.open ? "add" : "delete"](pair));
   details.open = opened.has(pair);
   return details;

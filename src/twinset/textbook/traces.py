@@ -101,31 +101,34 @@ def hashing_steps(
 def trace_permutations(sets: Mapping[Name, Iterable[Item]], orders: Sequence[Sequence[Item]]) -> str:
     """Return the permuted matrix for each order, with each column's first 1 in brackets, and its minhashes.
 
+    The last two lines are the rows of these 1s and their positions, counted from 1. Both are used as minhashes.
+
     Examples
     --------
     >>> print(trace_permutations({"S1": "ad", "S2": "c", "S3": "bde", "S4": "acd"}, ["beadc"]))
     order b e a d c
-         S1   S2   S3   S4
-    b     0    0   [1]   0
-    e     0    0    1    0
-    a    [1]   0    0   [1]
-    d     1    0    1    1
-    c     0   [1]   0    1
-    min   a    c    b    a
+          S1   S2   S3   S4
+    b      0    0   [1]   0
+    e      0    0    1    0
+    a     [1]   0    0   [1]
+    d      1    0    1    1
+    c      0   [1]   0    1
+    min    a    c    b    a
+    at     3    5    1    3
     """
     tables = []
     for order in orders:
-        lines, firsts = [], dict.fromkeys(sets, "-")
-        for step in permutation_steps(sets, order):
+        lines, firsts, places = [], dict.fromkeys(sets, "-"), dict.fromkeys(sets, "-")
+        for place, step in enumerate(permutation_steps(sets, order), 1):
             cells = []
             for name, bit in zip(sets, step.bits, strict=True):
                 first = name in step.first_in
                 if first:
-                    firsts[name] = str(step.row)
+                    firsts[name], places[name] = str(step.row), str(place)
                 cells.append(f"[{bit}]" if first else str(bit))
             lines.append((str(step.row), *cells))
         heads = ("", *map(str, sets))
-        table = _aligned([heads, *lines, ("min", *firsts.values())])
+        table = _aligned([heads, *lines, ("min", *firsts.values()), ("at", *places.values())])
         tables.append(f"order {' '.join(map(str, order))}\n{table}")
     return "\n\n".join(tables)
 
