@@ -58,8 +58,8 @@ def write_textbook(
 
     Examples
     --------
-    >>> write_textbook([["a rose is a rose", "a rose is a nose"]], "roses.html").name
-    'roses.html'
+    >>> write_textbook([["a rose is a rose", "a rose is a nose"]], "bands.html").name
+    'bands.html'
     """
     checked = TextbookOptions.of(**options)
 
