@@ -251,7 +251,7 @@ def test_a_report(run: Run, out: Path) -> None:
     [
         (["OUT"], "'-o'"),
         (["OUT", "-o", "report.pdf"], "ends in .html or .htm"),
-        (["nowhere", "-o", "report.html"], "name a folder or a file that dedup or passages wrote"),
+        (["nowhere", "-o", "report.html"], "a file of rows that dedup, recut, pairs or passages wrote"),
         (["OUT", "-o", "report.html", "--clusters", "many"], "--clusters is 'many'"),
     ],
 )

@@ -315,7 +315,7 @@ class EngineOptions(Options):
     master: str | None = option(
         None,
         "With --engine spark: the master of the cluster, such as spark://host:7077 or local[4].",
-        checks.address(),
+        checks.text("an address"),
         "URL",
         default_text="that of the Spark configuration",
         result=False,
@@ -323,7 +323,7 @@ class EngineOptions(Options):
     connect: str | None = option(
         None,
         "With --engine spark: a server of Spark Connect, such as sc://host:15002.",
-        checks.address(),
+        checks.text("an address"),
         "URL",
         result=False,
     )

@@ -29,7 +29,7 @@ STATES = {
     "": "any verdict", "open": "undecided", "done": "decided", "duplicate": "a duplicate",
     "different": "not a duplicate", "unsure": "unsure", "conflict": "in conflict",
 }  # fmt: skip
-"""States to choose from: items with at least one such pair; `done` are those without an undecided pair."""
+"""States to choose from: items with at least one such pair; `done` are those with pairs to judge, all decided."""
 
 ORDERS = {
     "": "input order", "least": "least similar first", "most": "most similar first", "near": "nearest to the threshold",
@@ -208,7 +208,7 @@ class ListView:
             pairs[list(self.conflicts)] = True
             return self._any(pairs)
         if state == "done":
-            return ~self._any(states == UNDECIDED)
+            return self._any(states != FIXED) & ~self._any(states == UNDECIDED)
         return self._any(states == _STATE_NUMBERS[state])
 
     def _order(self, order: str) -> Whole:
