@@ -32,6 +32,7 @@ def test_what_is_below_a_limit_of_any_digits_is_shown_below_it(millionths: int, 
     limit = millionths / 10**6
     part = (millionths * whole - 1) // 10**6
     assert float(share(part / whole, limit=limit)) < limit
+    assert share(limit, limit=limit) == share(limit)
     assert scaled(np.array([part / whole]), limit) == [round(float(share(part / whole, limit=limit)) * 10_000)]
 
 

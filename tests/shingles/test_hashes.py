@@ -33,7 +33,10 @@ texts = st.one_of(
     st.text("abAB01_ .\t\n\x00é日🙂́", max_size=90),
 )
 specs = st.builds(lambda kind, size: f"{kind}:{size}", st.sampled_from(["word", "char"]), st.integers(1, 12))
-switches = st.fixed_dictionaries({name: st.booleans() for name in ("bag", "lowercase", "nfc", "squeeze", "split")})
+_SWITCHES = ("bag", "lowercase", "nfc", "squeeze", "spaces", "split")
+switches = st.fixed_dictionaries({name: st.booleans() for name in _SWITCHES}).filter(
+    lambda on: on["squeeze"] or on["spaces"]
+)
 
 
 @given(st.lists(st.none() | texts, max_size=6), specs, switches, st.integers(0, 2**64 - 1))
@@ -43,7 +46,7 @@ def test_any_text(given_texts: list[str | None], spec: str, on: dict[str, bool],
 
 
 @pytest.mark.parametrize("spec", ["word:1", "word:2", "word:5", "char:1", "char:3", "char:9"])
-@pytest.mark.parametrize("name", ["", "lowercase", "nfc", "squeeze", "split", "bag"])
+@pytest.mark.parametrize("name", ["", "lowercase", "nfc", "squeeze", "spaces", "split", "bag"])
 def test_every_script(spec: str, name: str) -> None:
     on = {name: name == "bag"} if name else {}
     everything = [*SAMPLES, *map(str.upper, SAMPLES), " ".join(SAMPLES)]

@@ -30,7 +30,10 @@ def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
         words = Words(text, options).keys
         return [" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, min(len(words), 1)))]
     form = normalise(text, options)
-    form = squeeze(form) if options.squeeze else form
+    if not options.spaces:
+        form = "".join(form.split())
+    elif options.squeeze:
+        form = squeeze(form)
     return [form[i : i + size] for i in range(max(len(form) - size + 1, min(len(form), 1)))]
 
 
