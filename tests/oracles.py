@@ -451,6 +451,16 @@ def nearest_codes(codes: Sequence[Sequence[int]], query: Sequence[int], k: int) 
     return sorted((differing_codes(code, query), place) for place, code in enumerate(codes))[:k]
 
 
+def edit_distance(left: Sequence[object], right: Sequence[object]) -> int:
+    """The fewest insertions, deletions and replacements that turn one sequence into the other, row by row."""
+    row = list(range(len(right) + 1))
+    for number, one in enumerate(left, 1):
+        before, row[0] = row[0], number
+        for at, other in enumerate(right, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (one != other))
+    return row[-1]
+
+
 def squeezed_bits(code: Sequence[int], masks: Sequence[int]) -> int:
     """The bits of a code under the masks, pushed together, the lowest first."""
     places = [(word, bit) for word, mask in enumerate(masks) for bit in range(64) if mask >> bit & 1]

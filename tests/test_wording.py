@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import twinset
@@ -14,13 +14,26 @@ from twinset.wording import counted, share
 ROSE = "a rose is a rose is a rose in any garden of the town"
 
 
-@given(st.integers(0, 2**32).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(max(whole, 1)))))
-def test_shares_are_cut_exactly(parts: tuple[int, int]) -> None:
+@given(st.integers(0, 2**20).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(max(whole, 1)))))
+def test_shares_are_rounded_exactly(parts: tuple[int, int]) -> None:
     """As whole numbers would have it, on the screen and on the page alike."""
     part, whole = parts
-    digits = part * 10_000 // whole
+    assume(20_000 * part % (2 * whole) != whole)  # half a digit: a float may be on either side of it
+    digits = (20_000 * part + whole) // (2 * whole)
+    if digits * whole > 10_000 * part and digits % 10 == 0:
+        digits -= 1
     assert share(part / whole) == f"{digits // 10_000}.{digits % 10_000:04d}"
     assert scaled(np.array([part / whole])) == [digits]
+
+
+@given(st.integers(1, 10**6), st.integers(1, 2**31))
+@example(666_670, 3)
+def test_what_is_below_a_limit_of_any_digits_is_shown_below_it(millionths: int, whole: int) -> None:
+    limit = millionths / 10**6
+    part = (millionths * whole - 1) // 10**6
+    assert float(share(part / whole, limit=limit)) < limit
+    assert share(limit, limit=limit) == share(limit)
+    assert scaled(np.array([part / whole]), limit) == [round(float(share(part / whole, limit=limit)) * 10_000)]
 
 
 @given(st.integers(1, 100), st.integers(1, 2**31))

@@ -19,7 +19,7 @@ MOST_TOTAL = 1e300
 """Maximum sum of the weights of a set; the sum of two sets is still finite."""
 
 Shown = Literal["share", "count", "length", "flag"]
-"""How the values of a column are shown: a share of 1 truncated, a whole number, a length, or true and false."""
+"""How the values of a column are shown: a share of 1, rounded, a whole number, a length, or true and false."""
 
 
 DIGEST_BYTES = 16

@@ -16,6 +16,9 @@ DIGITS = 4
 MARGIN = 1e-9
 """Rounding error of a share times a power of ten, as a fraction of the last digit."""
 
+_ROUND = 1000
+"""Shares are not rounded up to a multiple of one in this number: thresholds are such numbers."""
+
 
 def counted(number: int, one: str, more: str | None = None) -> str:
     """Write a count with its noun.
@@ -64,17 +67,25 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
 
 
-def share(value: float, digits: int = DIGITS) -> str:
-    """Write a similarity or another share, truncated and never rounded up.
+def share(value: float, digits: int = DIGITS, limit: float | None = None) -> str:
+    """Write a similarity or another share, rounded.
 
-    So only 1 is written as 1, and a value below a threshold is never written as the threshold.
+    A share is not rounded up to a number of up to three digits: so only 1 is written as 1, and what is below 0.8 is not
+    written as 0.8. A value below `limit`, such as a threshold of more digits, is not written as `limit` or more.
 
     Examples
     --------
-    >>> share(0.99999), share(1.0), share(2 / 3), share(0.57), share(2 / 3, 6)
-    ('0.9999', '1.0000', '0.6666', '0.5700', '0.666666')
+    >>> share(65 / 75), share(0.99999), share(1.0), share(0.79998), share(2 / 3, 6)
+    ('0.8667', '0.9999', '1.0000', '0.7999', '0.666667')
+    >>> share(0.66666, limit=0.6667), share(0.57)
+    ('0.6666', '0.5700')
     """
-    return f"{math.floor(value * 10**digits + MARGIN) / 10**digits:.{digits}f}"
+    scale = 10**digits
+    units, below = math.floor(value * scale + 0.5), math.floor(value * scale + MARGIN)
+    crosses = limit is not None and value < limit <= (units + MARGIN) / scale
+    if units > below and (crosses or units % max(scale // _ROUND, 1) == 0):
+        units = below
+    return f"{units / scale:.{digits}f}"
 
 
 def score(value: Any, shown: str) -> str:

@@ -54,16 +54,35 @@ def test_one_curve_is_an_area_that_rises_once(run: Run) -> None:
 def test_several_curves_are_told_apart_by_letters(run: Run) -> None:
     lines = run("plan", "--compare", "20x5", "--compare", "15x5").stdout.splitlines()
     rows = [line[5:] for line in lines if line[3:5] in (" │", " ┤")]
-    assert set("".join(rows)) == {"a", "b", "c", " "}
-    assert "b 20×5     .000 .006 .047 .186 .470 .802 .975 .999 .999    1" in lines
-    assert any(line.startswith("c 15×5") for line in lines)
+    assert set("".join(rows)) == {"a", "b", "c", "d", " "}
+    assert "c 20×5            .000 .006 .047 .186 .470 .802 .975 .999 .999    1" in lines
+    assert any(line.startswith("d 15×5") for line in lines)
+
+
+def test_candidates_and_what_is_found_of_them_are_told_apart(run: Run) -> None:
+    lines = run("plan").stdout.splitlines()
+    rows = {line[:16].rstrip(): line[16:].split() for line in lines if line.startswith("16×6 ")}
+    assert set(rows) == {"16×6 found", "16×6 candidates"}
+    values = json.loads(run("plan", "--json").stdout)
+    for (s, candidates), (_, found), shown in zip(
+        values["candidates"], values["curve"], rows["16×6 candidates"], strict=True
+    ):
+        assert candidates == pytest.approx(1 - (1 - s**6) ** 16)
+        assert found <= candidates
+        assert float(shown) == pytest.approx(candidates, abs=0.0011)
+    assert any(
+        found < candidates - 0.1
+        for (_, candidates), (_, found) in zip(values["candidates"], values["curve"], strict=True)
+    )
+    help_text = " ".join(run("plan", "--help").stdout.split())
+    assert '1-(1-s^rows)^bands: the curve "candidates"' in help_text
 
 
 def test_of_a_large_family_some_are_drawn_and_all_are_in_the_numbers(run: Run) -> None:
     done = run("plan", "--family", "5,1-50", "--family", "10,1-50")
-    assert "7 of 100 curves are drawn" in done.stdout
+    assert "6 of 100 curves are drawn" in done.stdout
     named = run("plan", "--compare", "20x5", "--compare", "15x5", "--family", "5,1-50").stdout
-    assert [line[:6] for line in named.splitlines() if line[:2] in ("b ", "c ", "h ")] == ["b 20×5", "c 15×5", "h k=5 "]
+    assert [line[:6] for line in named.splitlines() if line[:2] in ("c ", "d ", "h ")] == ["c 20×5", "d 15×5", "h k=5 "]
     values = json.loads(run("plan", "--family", "5,1-50", "--family", "1-10,1", "--json").stdout)
     assert [curve["name"] for curve in values["compared"]][49:51] == ["k=5 L=50", "k=1 L=1"]
     assert values["compared"][4]["curve"][4][1] == pytest.approx(1 - (1 - 0.5**5) ** 5)
@@ -72,7 +91,7 @@ def test_of_a_large_family_some_are_drawn_and_all_are_in_the_numbers(run: Run) -
 def test_plans_are_ranked_and_the_chosen_one_is_marked(run: Run) -> None:
     done = run("plan", "--threshold", 0.7)
     rows = [line for line in done.stdout.splitlines() if "×" in line and line.endswith("×")]
-    assert rows[0].startswith("→    256       37×6   0.9900 0.55")
+    assert rows[0].startswith("→    256       37×6   0.9901 0.55")
     assert sum("→" in row for row in rows) == 1
     values = json.loads(run("plan", "--threshold", 0.7, "--json").stdout)
     assert values["ranked"][0]["chosen"]

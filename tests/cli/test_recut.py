@@ -66,8 +66,8 @@ def test_so_many_rows(run: Run, out: str) -> None:
         (("OUT", "--keep", "best"), "'best' is not a rule"),
         (("OUT", "--cluster", "best"), "allowed: leader, components or complete"),
         (("OUT", "--source", "gone.jsonl"), "gone.jsonl: there is no such file"),
-        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder or a file that dedup"),
-        (("corpus.jsonl",), "name a folder or a file that dedup or passages wrote"),
+        (("nowhere",), "nowhere/summary.json: there is no such file; name a folder or a file of rows that dedup"),
+        (("corpus.jsonl",), "name a folder or a file of rows that dedup, recut, pairs or passages wrote"),
     ],
 )
 def test_refusals_are_one_line(run: Run, out: str, words: tuple[str, ...], told: str) -> None:

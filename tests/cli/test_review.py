@@ -41,7 +41,7 @@ def test_the_command_prints_its_address_and_stops_when_asked(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere"], "name a folder or a file that dedup or passages wrote"),
+        (["nowhere"], "name a folder or a file of rows that dedup, recut, pairs or passages wrote"),
         (["OUT", "--host", "0.0.0.0"], "give a token too"),
         (["OUT", "--port", "99999"], "port is 99999"),
         (["OUT", "--token", "short"], "the token must be 16 to 256"),

@@ -83,7 +83,8 @@ class Model:
 
     def __init__(self, texts: dict[str, str], options: Any) -> None:
         self.options, self.texts = options, texts
-        self.steps = tuple((name, getattr(options, name)) for name in ("bag", "lowercase", "nfc", "squeeze", "split"))
+        names = ("bag", "lowercase", "nfc", "squeeze", "spaces", "split")
+        self.steps = tuple((name, getattr(options, name)) for name in names)
         self.sets = {id: self.set(text) for id, text in texts.items()}
         self.keys = {id: self.stored_keys(text) for id, text in texts.items()}
 

@@ -14,13 +14,13 @@ from twinset.index.settings import FORMAT
 
 OPTIONS: dict[str, Any] = {
     "threshold": 0.7, "recall": 0.95, "shingle": "char:7", "bag": True, "lowercase": False, "nfc": False,
-    "squeeze": False, "split": False, "sketch": "kperm", "store": "text", "seed": 2**63 - 1, "n_hashes": 200,
-    "n_bands": 20, "rows_per_band": 7, "contained": True, "passages": 9,
+    "squeeze": True, "spaces": False, "split": False, "sketch": "kperm", "store": "text", "seed": 2**63 - 1,
+    "n_hashes": 200, "n_bands": 20, "rows_per_band": 7, "contained": True, "passages": 9,
 }  # fmt: skip
 OTHERS: dict[str, Any] = {
     "threshold": 0.8, "recall": 0.96, "shingle": "word:7", "bag": False, "lowercase": True, "nfc": True,
-    "squeeze": True, "split": True, "sketch": "fss", "store": "shingles", "seed": 1, "n_hashes": 201, "n_bands": 19,
-    "rows_per_band": 6, "contained": False, "passages": 8,
+    "squeeze": False, "spaces": True, "split": True, "sketch": "fss", "store": "shingles", "seed": 1,
+    "n_hashes": 201, "n_bands": 19, "rows_per_band": 6, "contained": False, "passages": 8,
 }  # fmt: skip
 
 

@@ -28,12 +28,13 @@ options = st.builds(
     nfc=st.booleans(),
     squeeze=st.booleans(),
     split=st.booleans(),
-)
+) | st.builds(ShingleOptions, shingle=st.sampled_from(["char:1", "char:4"]), spaces=st.just(False))
 
 
 @given(texts, options)
 def test_shingles_are_those_of_the_textbook(text: str, chosen: ShingleOptions) -> None:
     steps = {"lowercase": chosen.lowercase, "nfc": chosen.nfc, "squeezed": chosen.squeeze, "split": chosen.split}
+    steps["spaces"] = chosen.spaces
     expected = textbook.shingle_list(text, chosen.shingle, **steps)
     assert shingle_texts(text, chosen) == [one if isinstance(one, str) else " ".join(one) for one in expected]
 

@@ -24,7 +24,8 @@ SAMPLES = [
     *("The quick brown fox", "ΣΊΣΥΦΟΣ σίσυφος", "Ёлка, ёжик и Й", "東京タワーは333メートル", "한국어 텍스트 ㄱㅏ"),
     *("ภาษาไทยไม่มีช่องว่าง", "ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာစာ", "اللغة العَرَبِيّة", "हिन्दी में क़िताब", "👩‍👩‍👧 😀👍🏽 🇩🇪 ☃️"),
     *("İstanbul Iıİi", "Straße ẞ ß ſ", "Ǆ ǅ ǆ", "Å Å Å", "ệ ệ ệ", "각 각", "q̣̇ q̣̇", "\u0344 \u0958 \u212b"),
-    *("\u2028\u2029\u0085\u00a0\u3000 \x1c\x1f", "a\u200bb\u200dc\ufeffd", "\U0001d400\U0001f1e6\U00020000\U000e0100"),
+    *("\u2028\u2029\u0085\u00a0\u3000 \x1c\x1f", " \u3000 né \u2028\u2029"),
+    *("a\u200bb\u200dc\ufeffd", "\U0001d400\U0001f1e6\U00020000\U000e0100"),
 ]
 words_of_any_script = st.sampled_from([word for sample in SAMPLES for word in sample.split(" ")])
 texts = st.one_of(
@@ -33,7 +34,10 @@ texts = st.one_of(
     st.text("abAB01_ .\t\n\x00é日🙂́", max_size=90),
 )
 specs = st.builds(lambda kind, size: f"{kind}:{size}", st.sampled_from(["word", "char"]), st.integers(1, 12))
-switches = st.fixed_dictionaries({name: st.booleans() for name in ("bag", "lowercase", "nfc", "squeeze", "split")})
+_SWITCHES = ("bag", "lowercase", "nfc", "squeeze", "spaces", "split")
+switches = st.fixed_dictionaries({name: st.booleans() for name in _SWITCHES}).filter(
+    lambda on: on["squeeze"] or on["spaces"]
+)
 
 
 @given(st.lists(st.none() | texts, max_size=6), specs, switches, st.integers(0, 2**64 - 1))
@@ -43,7 +47,7 @@ def test_any_text(given_texts: list[str | None], spec: str, on: dict[str, bool],
 
 
 @pytest.mark.parametrize("spec", ["word:1", "word:2", "word:5", "char:1", "char:3", "char:9"])
-@pytest.mark.parametrize("name", ["", "lowercase", "nfc", "squeeze", "split", "bag"])
+@pytest.mark.parametrize("name", ["", "lowercase", "nfc", "squeeze", "spaces", "split", "bag"])
 def test_every_script(spec: str, name: str) -> None:
     on = {name: name == "bag"} if name else {}
     everything = [*SAMPLES, *map(str.upper, SAMPLES), " ".join(SAMPLES)]

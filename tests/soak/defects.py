@@ -387,8 +387,14 @@ KERNELS = [
     ),
     Defect(
         "shingles/texts_kernels.py",
-        "return n - 1 if n > 0 and last and squeeze else n",
-        "return n",
+        "last = spaces[c] | drop",
+        "last = spaces[c]",
+        "tests/shingles/test_hashes.py",
+    ),
+    Defect(
+        "shingles/texts_kernels.py",
+        "last = space | drop\n    return n - 1 if n > 0 and last and spacing == SQUEEZE else n",
+        "last = space | drop\n    return n",
         "tests/shingles/test_hashes.py tests/shingles/test_repeats.py",
     ),
     Defect(
@@ -583,10 +589,13 @@ WORDS = [
         "if False:",
         "tests/options tests/clusters/test_keep.py",
     ),
+    Defect("wording.py", "if units > below and (crosses or", "if units > below and (", "tests/test_wording.py"),
+    Defect("wording.py", "value < limit <= (units", "value <= limit <= (units", "tests/test_wording.py"),
+    Defect("wording.py", "% max(scale // _ROUND, 1) == 0", "% scale == 0", "tests/test_wording.py"),
+    Defect("wording.py", "math.floor(value * scale + 0.5)", "math.floor(value * scale)", "tests/test_wording.py"),
     Defect(
-        "wording.py", "math.floor(value * 10**digits + MARGIN)", "round(value * 10**digits)", "tests/test_wording.py"
+        "report/numbers.py", "crosses |= (values < limit)", "crosses |= (values > limit)", "tests/test_wording.py"
     ),
-    Defect("wording.py", "* 10**digits + MARGIN", "* 10**digits", "tests/test_wording.py"),
     Defect(
         "report/numbers.py",
         "np.where(scores == 0, 1.0,",

@@ -292,11 +292,24 @@ def test_a_foreign_file_is_named(tmp_path: Path) -> None:
 
 
 def test_another_format_is_named(tmp_path: Path) -> None:
-    VerdictStore(tmp_path / "v").close()
+    with VerdictStore(tmp_path / "v") as store:
+        store.judge("duplicate", A, B, who="Ann")
     with sqlite3.connect(tmp_path / "v") as db:
         db.execute("PRAGMA user_version = 9")
     with pytest.raises(StateError, match="v has format 9, and this version of Twinset reads format 1"):
         VerdictStore(tmp_path / "v")
+
+
+def test_a_store_that_is_only_looked_at_makes_no_file(tmp_path: Path) -> None:
+    with VerdictStore(tmp_path / "v") as one, VerdictStore(tmp_path / "v") as two:
+        assert (one.sequence, one.states(), one.events(), one.conflicts()) == (0, [], [], [])
+        assert list(tmp_path.iterdir()) == []
+        two.judge("duplicate", A, B, who="Bob")
+        assert verdict(one, A, B) == "duplicate"
+        one.judge("different", A, B, who="Ann", seen=one.sequence)
+        assert [event.who for event in two.events()] == ["Bob", "Ann"]
+    with pytest.raises(StateError, match="the verdicts were closed"):
+        one.judge("duplicate", A, B, who="Ann")
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ _DIGITS = 6  # more than in tables of many pairs
 def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **values: Any) -> None:
     """Compare two files, or two strings.
 
-    Prints the exact Jaccard similarity, the containment of each in the other, and the estimate from their sketches.
+    Prints the exact Jaccard similarity, the containment of each in the other, the estimate from their sketches, the
+    cosine of the counts of shingles, and the edit similarity of characters and of words.
     """
     given = flags.given(CompareOptions, values)
     options = CompareOptions.of(**given)
@@ -53,11 +54,18 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             (f"containment of {names[0]}", show.share(comparison.left_in_right, _DIGITS)),
             (f"containment of {names[1]}", show.share(comparison.right_in_left, _DIGITS)),
             ("estimate from the sketches", estimate),
+            ("cosine of the counts", show.share(comparison.cosine, _DIGITS)),
+            ("edit similarity of characters", _edits(comparison.edit_similarity)),
+            ("edit similarity of words", _edits(comparison.word_edit_similarity)),
         ]
     )
     if comparison.short_texts is not None:
         whose = "both texts are" if comparison.short_texts["texts"] == 2 else "one text is"
         show.say(short_note(whose, comparison.short_texts), err=True)
+
+
+def _edits(similarity: float | None) -> str:
+    return "the texts are too long" if similarity is None else show.share(similarity, _DIGITS)
 
 
 def text_of(name: str, encoding: str) -> str:

@@ -34,8 +34,9 @@ _TABLE = 60  # minimum width of the table of plans
 def command(sources: tuple[str, ...], plot: str | None, as_json: bool, **values: Any) -> None:
     """Show the chosen hashes, bands and rows, and the probability of finding a pair.
 
-    A pair of similarity s becomes a candidate with probability 1-(1-s^rows)^bands. Every candidate is then
-    verified exactly, so pairs can be missed, but no reported pair is wrong.
+    A pair of similarity s becomes a candidate with probability 1-(1-s^rows)^bands: the curve "candidates". It is found
+    if enough hashes of the two sketches are equal, too: the curve "found". Every pair that is found is then verified
+    exactly, so pairs can be missed, but no reported pair is wrong.
 
     With a SOURCE a sample of it is read to estimate the pairs, candidates, missed pairs and time of a run, and the
     shingle length at which unrelated documents have little in common. {sources}
@@ -108,6 +109,7 @@ def _values(chosen: Plan, others: list[Curve], ranking: list[Ranked], survey: Su
     values = {
         **chosen.to_dict(),
         "curve": [list(point) for point in chosen.curve()],
+        "candidates": [[s, one.p_found(s)] for one in _banded(chosen) for s, _ in chosen.curve()],
         "ranked": [one.to_dict() for one in ranking],
         "compared": [curve.to_dict() for curve in others],
     }
@@ -129,14 +131,14 @@ def _plot(file: str, chosen: Plan, others: list[Curve]) -> None:
     from twinset.report.plots import curve_figure
 
     at = [point / _POINTS for point in range(_POINTS + 1)]
-    lines = {f"{_name(chosen)}, the plan": [(s, chosen.p_found(s)) for s in at]}
-    lines |= {curve.name: [(s, curve.p_found(s)) for s in at] for curve in others}
+    lines = {f"{_name(chosen)}, the plan: found": [(s, chosen.p_found(s)) for s in at]}
+    lines |= {f"{one.name}: candidates": [(s, one.p_found(s)) for s in at] for one in (*_banded(chosen), *others)}
     curve_figure(
         lines,
         file,
         x="similarity",
-        y="probability of being found",
-        title="How reliably pairs are found",
+        y="probability",
+        title="Candidates by bands, 1-(1-s^r)^b, and pairs found",
         vline={f"threshold {chosen.threshold:g}": chosen.threshold},
     )
 
@@ -149,18 +151,26 @@ def _name(chosen: Plan) -> str:
     return f"{chosen.n_bands}×{chosen.rows_per_band}"
 
 
+def _banded(chosen: Plan) -> list[Curve]:
+    """Return the curve of the candidates of a plan, which an exact one does not have."""
+    return [] if chosen.exact else [Curve(_name(chosen), chosen.n_bands, chosen.rows_per_band)]
+
+
 def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
     """Draw the curves and print their values; of a large family, only some are drawn."""
     width = curves.window()
-    some = others[:named][: curves.MOST_DRAWN - 1]
+    candidates = _banded(chosen)
+    room = curves.MOST_DRAWN - 1 - len(candidates)
+    some = others[:named][:room]
     family = others[named:]
-    some += [family[number] for number in curves.spread(len(family), curves.MOST_DRAWN - 1 - len(some))]
-    every: list[Plan | Curve] = [chosen, *some]
-    names = [_name(chosen), *(curve.name for curve in some)]
+    some += [family[number] for number in curves.spread(len(family), room - len(some))]
+    every: list[Plan | Curve] = [chosen, *candidates, *some]
+    names = [f"{_name(chosen)} found", *(f"{curve.name} candidates" for curve in candidates)]
+    names += [curve.name for curve in some]
     if some:
         names = [f"{curves.letter(number)} {name}" for number, name in enumerate(names)]
     click.echo()
-    for line in curves.drawn(every, width, chosen.threshold):
+    for line in curves.drawn(every if some else every[:1], width, chosen.threshold):
         click.echo(line)
     click.echo()
     for line in curves.table(names, table_of(every), width):
@@ -168,9 +178,10 @@ def _curves(chosen: Plan, others: list[Curve], named: int) -> None:
     if len(some) < len(others):
         text = f"{len(some)} of {len(others)} curves are drawn; --plot FILE draws all, --json has all numbers."
         click.echo(curves.wrapped(text, width))
-    text = f"▲ is the threshold. The curve rises near {chosen.step:.2f}. "
+    text = f"▲ is the threshold. The curves rise near {chosen.step:.2f}. Candidates share a band: 1-(1-s^r)^b"
+    text += ", also in the curves to compare with. " if some else ". "
     text += f"A candidate with fewer than {chosen.min_matches} of {_hashes(chosen)} equal is dropped; "
-    click.echo("\n" + curves.wrapped(f"{text}every other one is verified exactly.", width))
+    click.echo("\n" + curves.wrapped(f"{text}every other one is found, and verified exactly.", width))
 
 
 def _row(one: Ranked, survey: Survey | None, least: float) -> tuple[str, ...]:

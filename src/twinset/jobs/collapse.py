@@ -132,7 +132,7 @@ def collapse(results: Any, **options: Any) -> Collapsed:
     **options
         `text`: the key or column of the text, or a function that returns the text of a result; ignored for strings.
         `threshold`: minimum similarity of folded results, 0.8. `seed`. And the options of shingling, as in other
-        functions: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `split`.
+        functions: `shingle`, `bag`, `lowercase`, `nfc`, `squeeze`, `spaces`, `split`.
 
     Returns
     -------

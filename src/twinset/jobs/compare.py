@@ -1,6 +1,8 @@
 """Compare two texts exactly, and estimate their similarity from sketches."""
 
+import dataclasses
 import errno
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
@@ -17,6 +19,9 @@ from twinset.engines.local.steps.shingle_length import HALF, measure_texts
 from twinset.engines.local.steps.sketch import shingle_sets
 from twinset.errors import SourceError
 from twinset.options import CompareOptions, ReadOptions
+from twinset.pairs.edits import MOST_WORK, edit_similarity
+from twinset.pairs.explain.shared import spaced
+from twinset.pairs.explain.words import Words, normalise
 from twinset.pairs.sets import Sets, overlaps
 from twinset.plan.shingle_length import TextLength, fewest_shingles, shorter_shingle
 from twinset.schema import Shingles
@@ -27,8 +32,10 @@ from twinset.sketches.minhash import estimate, sketch, standard_error
 class Comparison:
     """Two texts compared exactly, and the estimate from sketches.
 
-    `short_texts`, else None: different texts of so few shingles that one changed word leaves less than half; how many
-    of the two `texts` are, and what to `try`.
+    `cosine` is that of the counts of shingles. `edit_similarity` and `word_edit_similarity` are 1 - d / n, for d edits
+    of characters or words and n of them in the longer text; None for texts that are too long. `short_texts`, else None:
+    different texts of so few shingles that one changed word leaves less than half; how many of the two `texts` are, and
+    what to `try`.
     """
 
     similarity: float
@@ -37,6 +44,9 @@ class Comparison:
     right_in_left: float
     estimate: float
     standard_error: float
+    cosine: float
+    edit_similarity: float | None
+    word_edit_similarity: float | None
     shared: int
     left_shingles: int
     right_shingles: int
@@ -62,7 +72,8 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
     Returns
     -------
     Comparison
-        Exact Jaccard similarity, containment both ways, the estimate from sketches, and shingle counts.
+        Exact Jaccard similarity, containment both ways, the estimate from sketches, cosine of counts, edit similarity
+        of characters and of words, and shingle counts.
 
     Examples
     --------
@@ -92,6 +103,8 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
         right_in_left=shared / n_right if n_right else 0.0,
         estimate=estimate(sketches[0], sketches[1]),
         standard_error=standard_error(similarity, checked.n_hashes),
+        cosine=_cosine(texts, checked),
+        **_edits(left, right, checked),
         shared=shared,
         left_shingles=n_left,
         right_shingles=n_right,
@@ -99,6 +112,24 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
         n_hashes=checked.n_hashes,
         short_texts=_find_short(texts, [len(left_hashes), len(right_hashes)], checked) if similarity < 1 else None,
     )
+
+
+def _cosine(texts: pa.Array, options: CompareOptions) -> float:
+    """Return the cosine of the counts of shingles."""
+    repeated = shingle_sets(texts, dataclasses.replace(options, bag=False), options.seed)
+    (left, ours), (right, theirs) = (np.unique(hashes, return_counts=True) for hashes in repeated)
+    _, at_left, at_right = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    lengths = math.sqrt(int(ours @ ours) * int(theirs @ theirs))
+    return int(ours[at_left] @ theirs[at_right]) / lengths if lengths else 0.0
+
+
+def _edits(left: str, right: str, options: CompareOptions) -> dict[str, float | None]:
+    """Return the edit similarities of two texts as they are compared."""
+    if len(left) * len(right) > MOST_WORK:
+        return {"edit_similarity": None, "word_edit_similarity": None}
+    words = [Words(text, options).keys for text in (left, right)]
+    characters = [spaced(normalise(text, options), options) for text in (left, right)]
+    return {"edit_similarity": edit_similarity(*characters), "word_edit_similarity": edit_similarity(*words)}
 
 
 def _find_short(texts: Any, counts: list[int], options: CompareOptions) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ from twinset.system import batch_sizes
 from twinset.system.atomic_files import replace_atomically
 from twinset.system.memory import temporary_folder
 
-_SCHEME_OPTIONS = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "split")
+_SCHEME_OPTIONS = ("sketch", "n_hashes", "seed", "shingle", "bag", "lowercase", "nfc", "squeeze", "spaces", "split")
 _OTHER_OPTIONS = ("merge", "force", "threads", "memory", "scratch", "batch_bytes")
 
 

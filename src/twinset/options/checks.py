@@ -183,15 +183,15 @@ def column(none: bool = False) -> Check:
     return Check(_or_none(run, none), "the name of a column", in_help=False)
 
 
-def address() -> Check:
-    """Check the address of a server."""
+def text(allowed: str) -> Check:
+    """Check a text that is not empty; `allowed` says what it is, such as ``an address``."""
 
     def run(value: Any) -> str:
         if not isinstance(value, str) or not value:
             raise TypeError
         return value
 
-    return Check(_or_none(run, none=True), "an address", in_help=False)
+    return Check(_or_none(run, none=True), allowed, in_help=False)
 
 
 def delimiter() -> Check:

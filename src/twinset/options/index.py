@@ -31,7 +31,7 @@ _ITEM_SPECS = dict(ItemOptions.specs())
 
 _TEXTS, _SETS = ("text",), ("text", "items")
 _OF_KINDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("shingle", "lowercase", "nfc", "squeeze", "split", "passages"), _TEXTS),
+    **dict.fromkeys(("shingle", "lowercase", "nfc", "squeeze", "spaces", "split", "passages"), _TEXTS),
     **dict.fromkeys(("bag", "sketch", "n_hashes", "n_bands", "rows_per_band", "store", "contained"), _SETS),
     **dict.fromkeys(("threshold", "recall"), (*_SETS, "vectors")),
     "distance": ("codes", "vectors", "images"),

@@ -47,6 +47,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "lowercase": ("text", "records"),
     "nfc": ("text", "records"),
     "squeeze": ("text", "records"),
+    "spaces": ("text", "records"),
     "split": ("text", "records"),
     "bag": SETS,
     **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),

@@ -73,3 +73,15 @@ def result_folder(name: Any) -> Path:
     details = Path(f"{path}{DETAILS_ENDING}")
     is_file = not path.is_dir() and (details.is_dir() or row_file_format(str(path)) is not None)
     return details if is_file else path
+
+
+def missing_result(folder: Path) -> str:
+    """Say what is missing where a result has no summary, and what to name.
+
+    Examples
+    --------
+    >>> missing_result(Path("clean.csv.details")).partition("wrote")[2]
+    ' with the folder clean.csv.details beside it'
+    """
+    what = "there is no such file; name a folder or a file of rows that dedup, recut, pairs or passages wrote"
+    return f"{what} with the folder {folder.name} beside it" if folder.name.endswith(DETAILS_ENDING) else what

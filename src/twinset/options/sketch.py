@@ -165,6 +165,8 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
             return {"kind": "sets", "bag": self.bag}
         names = ("shingle", "bag", "lowercase", "nfc", "squeeze", "split")
         description: dict[str, Any] = {"kind": kind, **{name: getattr(self, name) for name in names}}
+        if not self.spaces:
+            description["spaces"] = False
         if kind == "records":
             description["text"] = [[one.shingle, one.weight] for one in self.text_columns]
             description["columns"] = [one.name for one in self.text_columns]

@@ -130,6 +130,12 @@ class ShingleOptions(Options):
         checks.switch,
         off_help="Keep white space unchanged (char shingles).",
     )
+    spaces: bool = option(
+        True,
+        "Count white space as characters (char shingles).",
+        checks.switch,
+        off_help="Remove all white space (char shingles).",
+    )
     split: bool = option(
         True,
         "Treat each emoji, and each character of a script written without spaces, as a word (word shingles).",
@@ -139,6 +145,8 @@ class ShingleOptions(Options):
 
     def _check_together(self) -> None:
         super()._check_together()
+        if not (self.spaces or self.squeeze):
+            raise OptionError("--no-spaces removes the white space that --no-squeeze keeps; leave one of them out")
         if self.shingle == AUTO and not self.measures_texts:
             raise OptionError(f"shingle is {AUTO!r}; allowed here: {checks.SHINGLE_ALLOWED}")
         if self.shingle == AUTO and getattr(self, "item_kind", "text") == "records":
@@ -315,7 +323,7 @@ class EngineOptions(Options):
     master: str | None = option(
         None,
         "With --engine spark: the master of the cluster, such as spark://host:7077 or local[4].",
-        checks.address(),
+        checks.text("an address"),
         "URL",
         default_text="that of the Spark configuration",
         result=False,
@@ -323,7 +331,7 @@ class EngineOptions(Options):
     connect: str | None = option(
         None,
         "With --engine spark: a server of Spark Connect, such as sc://host:15002.",
-        checks.address(),
+        checks.text("an address"),
         "URL",
         result=False,
     )

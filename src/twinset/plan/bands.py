@@ -52,7 +52,7 @@ class Plan:
     Examples
     --------
     >>> print(plan(threshold=0.8, recall=0.99))
-    128 hashes, 16 bands × 6 rows: a pair at 0.8 is found with probability 0.9920
+    128 hashes, 16 bands × 6 rows: a pair at 0.8 is found with probability 0.9921
     """
 
     threshold: float

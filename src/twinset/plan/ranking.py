@@ -28,7 +28,7 @@ FAMILY_ALLOWED = (
 
 @dataclass(frozen=True)
 class Curve:
-    """A named S-curve: the probability, at each similarity, that two documents collide."""
+    """A named S-curve: the probability, at each similarity, that two documents become a candidate by their bands."""
 
     name: str
     n_bands: int

@@ -87,7 +87,7 @@ def _by_similarity(summary: dict[str, Any], plan: Any, lowest: float, path: Path
     if isinstance(plan, ContainmentPlan):
         expected, line = f"expected: {counted(plan.draws, 'shingle')}", [(0.0, 0.0), *plan.curve(200)]
     elif isinstance(plan, Plan):
-        expected = f"expected: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
+        expected = f"found as planned: {counted(plan.n_bands, 'band')} × {counted(plan.rows_per_band, 'row')}"
         line = [(0.0, plan.p_found(0.0)), *plan.curve(200)]
     else:  # each probability is simulated
         expected, line = f"expected: {plan.method}, {counted(plan.tables, 'table')}", plan.curve(40)

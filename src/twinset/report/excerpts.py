@@ -43,19 +43,19 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
     place_of_cluster = np.full(numbers.clusters, -1, np.int64)
     place_of_cluster[clusters] = np.arange(len(clusters))
     removed = recorded.removed.take(pa.array(rows))
-    columns = SCORES[recorded.options.measure]
+    columns, limit = SCORES[recorded.options.measure], recorded.options.threshold
     data: dict[str, Any] = {
         "clusters": {
             "id": numbers.kept_ids.take(pa.array(clusters)).to_pylist(),
             "size": numbers.sizes[clusters].tolist(),
-            "least": scaled(numbers.least[clusters]),
+            "least": scaled(numbers.least[clusters], limit),
             **({"distance": numbers.farthest[clusters].tolist()} if numbers.by_distance else {}),
             "total": numbers.clusters,
         },
         "removed": {
             "id": removed["id"].to_pylist(),
             "cluster": place_of_cluster[numbers.cluster_of[rows]].tolist(),
-            "similarity": scaled(numbers.similarity[rows]),
+            "similarity": scaled(numbers.similarity[rows], limit),
             **{column.removed: _values(removed, column) for column in columns},
             "columns": [[column.removed, column.shown, column.caption] for column in columns],
             "total": len(numbers.cluster_of),

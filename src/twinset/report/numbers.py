@@ -21,7 +21,7 @@ Whole = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
 
 SCALE = 10**DIGITS
-"""Similarities are sent to the page as integer ten-thousandths, truncated as by `wording.share`."""
+"""Similarities are sent to the page as integer ten-thousandths, rounded as by `wording.share`."""
 
 _WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02)
 _MOST_BINS = 40
@@ -130,7 +130,7 @@ class Numbers:
         """Format a score."""
         if self.measure == "bits":
             return counted(round(score), "bit")
-        return f"{score:.4g}" if self.by_distance else share(score)
+        return f"{score:.4g}" if self.by_distance else share(score, limit=self.recorded.options.threshold)
 
     @property
     def clusters(self) -> int:
@@ -244,13 +244,17 @@ class Numbers:
         return audit_result
 
 
-def scaled(values: Shares) -> list[int]:
-    """Shares as integer ten-thousandths, truncated.
+def scaled(values: Shares, limit: float | None = None) -> list[int]:
+    """Shares as integer ten-thousandths, rounded as by `wording.share`.
 
     Examples
     --------
-    >>> scaled(np.array([0.8, 0.99999, 1.0]))
-    [8000, 9999, 10000]
+    >>> scaled(np.array([0.8, 65 / 75, 0.99999, 1.0])), scaled(np.array([0.66666]), limit=0.6667)
+    ([8000, 8667, 9999, 10000], [6666])
     """
-    numbers: list[int] = np.floor(values * SCALE + MARGIN).astype(np.int64).tolist()
+    units, below = np.floor(values * SCALE + 0.5), np.floor(values * SCALE + MARGIN)
+    crosses = (units > below) & (units % (SCALE // 1000) == 0)
+    if limit is not None:
+        crosses |= (values < limit) & (limit <= (units + MARGIN) / SCALE)
+    numbers: list[int] = np.where(crosses, below, units).astype(np.int64).tolist()
     return numbers

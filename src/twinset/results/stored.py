@@ -25,7 +25,7 @@ from twinset.engines.local.write.summary import sha256_of, summary_check
 from twinset.engines.local.write.table_file import TableFile
 from twinset.errors import OptionError, StateError, TwinsetError
 from twinset.options import DedupOptions
-from twinset.options.place import result_folder
+from twinset.options.place import missing_result, result_folder
 from twinset.plan import Plan
 from twinset.plan.from_summary import AnyPlan, plan_from_summary
 from twinset.results.reopen_sources import ReopenedSources
@@ -348,8 +348,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
         if not same or not all(isinstance(one, dict) for one in sections):
             raise ValueError("changed")
     except OSError as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise StateError(f"{path}: {reason}; name a folder or a file that dedup or passages wrote") from error
+        why = missing_result(folder) if isinstance(error, FileNotFoundError) else error.strerror
+        raise StateError(f"{path}: {why}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StateError(f"{path} is damaged, or of another version or command of Twinset; run dedup again") from error
     if "words_cut" in summary:

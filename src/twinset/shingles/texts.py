@@ -11,7 +11,7 @@ import numpy as np
 
 from twinset.options import ShingleOptions
 from twinset.schema import Bytes, Hashes, Numbers, Shingles, Texts
-from twinset.shingles.texts_kernels import SHORT, count_repeats, shingle_hashes
+from twinset.shingles.texts_kernels import DROP, KEEP, SHORT, SQUEEZE, count_repeats, shingle_hashes
 from twinset.shingles.words_kernels import AT_ONCE
 from twinset.unicode import classes
 
@@ -75,6 +75,7 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
     reach = np.cumsum(lengths)
     first, count = 0, len(lengths)
     portion = PORTION << (options.kind == "word")
+    spacing = (SQUEEZE if options.squeeze else KEEP) if options.spaces else DROP
     while first < count:
         done = int(reach[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(reach, done + portion, side="right")))
@@ -83,7 +84,7 @@ def shingle(texts: Texts, options: ShingleOptions, seed: int) -> Iterator[Shingl
         offsets = np.empty(last - first + 1, np.int64)
         shingle_hashes(
             texts.data, texts.starts[first:last], texts.ends[first:last],
-            options.kind == "word", texts.ascii, options.lowercase, options.split, options.squeeze, options.bag,
+            options.kind == "word", texts.ascii, options.lowercase, options.split, spacing, options.bag,
             options.size, np.uint64(seed), classes(), BIT_PLACES,
             _scratch.text, _scratch.borders, _scratch.high, _scratch.listed, _scratch.spaces,
             _scratch.keys, _scratch.counts, _scratch.hashes, offsets,

@@ -16,6 +16,9 @@ WHOLE = U(0xA0761D6478BD642F)
 
 SHORT = 0x800  # code points of one or two bytes in UTF-8
 
+KEEP, SQUEEZE, DROP = range(3)
+"""What happens to white space between characters."""
+
 
 @inlined
 def hash_point(point):  # type: ignore[no-untyped-def]
@@ -24,40 +27,45 @@ def hash_point(point):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def list_points(classes, lower, squeeze, listed, spaces):  # type: ignore[no-untyped-def]
+def list_points(classes, lower, spacing, listed, spaces):  # type: ignore[no-untyped-def]
     """Hashes of the code points of one or two UTF-8 bytes, and which of them are white space.
 
-    ASCII capitals hash as small letters if `lower`; with `squeeze` all white space hashes as a space.
+    ASCII capitals hash as small letters if `lower`; unless white space is kept, all of it hashes as a space.
     """
     for point in range(len(listed)):
-        spaces[point] = squeeze and (classes[point] & SPACE) != 0
+        spaces[point] = spacing != KEEP and (classes[point] & SPACE) != 0
         capital = lower and point >= 65 and point <= 90
         listed[point] = hash_point(32 if spaces[point] else point + 32 if capital else point)
 
 
 @inlined
-def ascii_points(data, listed, spaces, squeeze, out):  # type: ignore[no-untyped-def]
-    """Hash each byte; with `squeeze` only the first of a run of white space, and none at the ends."""
+def ascii_points(data, listed, spaces, spacing, out):  # type: ignore[no-untyped-def]
+    """Hash each byte, white space as `spacing` says.
+
+    `SQUEEZE`: only the first of a run of white space, and none at the ends. `DROP`: no white space.
+    """
     n = 0
-    if not squeeze:
+    if spacing == KEEP:
         for c in data:
             out[n] = listed[c]
             n += 1
         return n
+    drop = np.uint8(spacing == DROP)
     last = np.uint8(1)
     for c in data:
         out[n] = listed[c]
         n += 1 - np.int64(last & spaces[c])
-        last = spaces[c]
-    return n - 1 if n > 0 and last else n
+        last = spaces[c] | drop
+    return n - 1 if n > 0 and last and spacing == SQUEEZE else n
 
 
 @inlined
-def code_points(data, listed, spaces, classes, squeeze, out):  # type: ignore[no-untyped-def]
+def code_points(data, listed, spaces, classes, spacing, out):  # type: ignore[no-untyped-def]
     """As `ascii_points`, for each code point of valid UTF-8. One or two bytes take no branch."""
     n = 0
     at = 0
     size = len(data)
+    drop = np.uint8(spacing == DROP)
     last = np.uint8(1)
     while at < size:
         c = np.int64(data[at])
@@ -70,12 +78,12 @@ def code_points(data, listed, spaces, classes, squeeze, out):  # type: ignore[no
             at += 1 + two
         else:
             point, length = decode(data, at)
-            space = np.uint8(squeeze and (classes[point] & SPACE) != 0)
+            space = np.uint8(spacing != KEEP and (classes[point] & SPACE) != 0)
             out[n] = hash_point(32 if space else point)
             at += length
         n += 1 - np.int64(last & space)
-        last = space
-    return n - 1 if n > 0 and last and squeeze else n
+        last = space | drop
+    return n - 1 if n > 0 and last and spacing == SQUEEZE else n
 
 
 @inlined
@@ -143,12 +151,12 @@ def number_repeats(hashes, n, keys, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel(
-    "void(read(uint8), int64[::1], int64[::1], boolean, boolean, boolean, boolean, boolean, boolean, int64, uint64,"
+    "void(read(uint8), int64[::1], int64[::1], boolean, boolean, boolean, boolean, int64, boolean, int64, uint64,"
     "uint8[::1], uint64[::1], uint8[::1], int32[::1], uint64[::1], uint64[::1], uint8[::1], uint64[::1], int32[::1],"
     "uint64[::1], int64[::1])"
 )
 def shingle_hashes(
-    data, starts, ends, words, ascii_only, lower, split, squeeze, bag, size, seed, classes,
+    data, starts, ends, words, ascii_only, lower, split, spacing, bag, size, seed, classes,
     bit_places, text, borders, high, listed, spaces, keys, counts, hashes, offsets,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Shingle hashes of several texts, text after text.
@@ -161,7 +169,7 @@ def shingle_hashes(
     """
     offsets[0] = 0
     if not words:
-        list_points(classes, lower and ascii_only, squeeze, listed[: 0x80 if ascii_only else SHORT], spaces)
+        list_points(classes, lower and ascii_only, spacing, listed[: 0x80 if ascii_only else SHORT], spaces)
     for i in range(len(starts)):
         # views, not offsets: an index that cannot be negative lets the loops vectorise
         document = data[starts[i] : ends[i]]
@@ -174,9 +182,9 @@ def shingle_hashes(
             n = n_borders >> 1
             hash_words(text, borders, n, high, out)
         elif ascii_only:
-            n = ascii_points(document, listed, spaces, squeeze, out)
+            n = ascii_points(document, listed, spaces, spacing, out)
         else:
-            n = code_points(document, listed, spaces, classes, squeeze, out)
+            n = code_points(document, listed, spaces, classes, spacing, out)
         n = combine(out, n, size, seed)
         if bag:
             number_repeats(out, n, keys, counts)

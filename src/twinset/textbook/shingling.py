@@ -22,6 +22,7 @@ def shingle_list(
     lowercase: bool = True,
     nfc: bool = True,
     squeezed: bool = True,
+    spaces: bool = True,
     split: bool = True,
 ) -> list[Shingle]:
     """Return the shingles of a text in order, with repeats: runs of k words or of k characters.
@@ -36,6 +37,8 @@ def shingle_list(
         ``word:K`` or ``char:K``.
     lowercase, nfc, squeezed, split
         The normalisation steps; each can be turned off.
+    spaces
+        Whether white space counts as characters; without it all of it is removed.
 
     Returns
     -------
@@ -59,7 +62,9 @@ def shingle_list(
     if kind == "word":
         words = tuple(tokens(text, split=split))
         return [words[i : i + k] for i in range(max(len(words) - k + 1, min(len(words), 1)))]
-    if squeezed:
+    if not spaces:
+        text = "".join(text.split())
+    elif squeezed:
         text = squeeze(text)
     return [text[i : i + k] for i in range(max(len(text) - k + 1, min(len(text), 1)))]
 

@@ -7,7 +7,7 @@ from typing import Any
 from twinset.options.items import SETS
 from twinset.schema import HASH_SCHEME
 
-_SWITCHES = {"bag": False, "lowercase": True, "nfc": True, "squeeze": True, "split": True}
+_SWITCHES = {"bag": False, "lowercase": True, "nfc": True, "squeeze": True, "spaces": True, "split": True}
 
 
 def basis_of(options: Any) -> str:

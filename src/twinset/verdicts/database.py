@@ -64,20 +64,38 @@ def translated(name: str) -> Iterator[None]:
 
 
 class Database:
-    """One connection to a file of verdicts. The caller takes care that one thread uses it at a time."""
+    """One connection to a file of verdicts. The caller takes care that one thread uses it at a time.
+
+    A file that does not exist is made by the first transaction: a person who only looks leaves no file behind.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool) -> None:
         self.name, self.read_only = os.fspath(path), read_only
         self._seen, self._chain = 0, b""  # of the last event read
+        self._connection: apsw.Connection | None = None
+        self._closed = False
         _check_place(self.name, read_only)
+        if read_only or os.path.exists(self.name):
+            self._open()
+
+    @property
+    def _db(self) -> apsw.Connection:
+        """The connection; it is opened by the first use."""
+        return self._connection or self._open()
+
+    def _open(self) -> apsw.Connection:
+        if self._closed:
+            raise StateError(f"{self.name}: the verdicts were closed; open them again")
         with translated(self.name):
-            self._db = self._connect()
+            self._connection = self._connect()
             try:
-                self._db.set_busy_timeout(round(1000 * WAIT))
+                self._connection.set_busy_timeout(round(1000 * WAIT))
                 self._recognise()
             except BaseException:
-                self._db.close()
+                self._connection.close()
+                self._connection = None
                 raise
+        return self._connection
 
     def _connect(self) -> apsw.Connection:
         if not self.read_only:
@@ -142,6 +160,8 @@ class Database:
 
     def read(self) -> list[Event]:
         """Read the events since the last call, and check them."""
+        if self._connection is None and not self._closed and not os.path.exists(self.name):
+            return []
         with translated(self.name):
             last = self._db.execute("SELECT max(number) FROM events").get or 0
             if last == self._seen:
@@ -166,14 +186,20 @@ class Database:
 
     def close(self) -> None:
         """Close the file; the last connection that writes copies the log into it."""
-        self._db.close()
+        self._closed = True
+        if self._connection is not None:
+            self._connection.close()
 
 
 def _check_place(name: str, read_only: bool) -> None:
     if os.path.isdir(name):
         raise OutputError(f"{name} is a folder; name a file of verdicts")
     if read_only and not os.path.exists(name):
-        raise StateError(f"{name}: there is no such file of verdicts; twinset review OUT makes OUT.verdicts")
+        raise StateError(
+            f"{name}: there is no such file of verdicts; the first verdict in twinset review OUT makes OUT.verdicts"
+        )
     folder = os.path.dirname(os.path.abspath(name))
     if not os.path.isdir(folder):
         raise OutputError(f"{name} cannot be made: there is no folder {folder}")
+    if not (read_only or os.path.exists(name) or os.access(folder, os.W_OK)):
+        raise OutputError(f"{name} cannot be made: files cannot be written to {folder}; check its permissions")

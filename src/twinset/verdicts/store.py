@@ -54,7 +54,7 @@ class VerdictStore:
     Parameters
     ----------
     path
-        The file; it is made if it does not exist.
+        The file; if it does not exist, the first verdict makes it.
     basis
         How the contents of the result are compared (`result basis`); stored with each verdict.
     read_only
@@ -143,6 +143,8 @@ class VerdictStore:
 
     def events(self) -> list[Event]:
         """Read the whole log."""
+        if not self.read_only and not os.path.exists(self.name):
+            return []
         with self._lock, Database(self.name, read_only=True) as log:
             return log.read()
 

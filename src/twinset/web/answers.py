@@ -19,6 +19,7 @@ from twinset.errors import (
     TwinsetError,
     UnknownIdError,
 )
+from twinset.web.faults import describe_fault, name_fields
 from twinset.web.framework import (
     ClientDisconnect,
     FastAPI,
@@ -66,7 +67,7 @@ class Refused(Exception):
         """
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
         name = type(error).__name__.removesuffix("Error")
-        return cls(status, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(), " ".join(str(error).split()))
+        return cls(status, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(), name_fields(" ".join(str(error).split())))
 
 
 def refusal(scope: Scope, refused: Refused, extra: dict[str, str] | None = None) -> Response:
@@ -120,6 +121,5 @@ def _as_refused(error: Exception, request_id: str) -> Refused:
         [first, *_] = error.errors()
         if first["type"] == "json_invalid":
             return Refused(422, "json", f"the body is not JSON: {first.get('ctx', {}).get('error', 'it is damaged')}")
-        where = ".".join(str(one) for one in first["loc"][1:]) or str(first["loc"][0])
-        return Refused(422, "option", f"{where}: {first['msg']}")
+        return Refused(422, "option", describe_fault({**first, "loc": first["loc"][1:] or first["loc"]}))
     return Refused(500, "internal", f"internal error; the log of the server has it: {request_id}")

@@ -156,8 +156,10 @@ def test_an_output_is_complete_replaced_or_refused(spark: SparkSession, frame: D
 
     with pytest.raises(OutputError, match="exists; choose another output, or replace it with force=True"):
         dedup(frame, output=output)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stopped:
         dedup(frame, output=output, force=True, progress=Interrupting("collapse", interrupt))
+    [left] = stopped.value.__notes__
+    assert left == f"{output} is not a result, since it has no summary; run again with force=True, or remove it"
     with pytest.raises(OutputError, match="has no summary: the run that wrote it was not completed"):
         read_summary(spark, output)
 

@@ -53,7 +53,9 @@ def test_another_text_under_the_same_id(server: Server) -> None:
     add(server, {"id": "a", "text": ROSE})
     reply = server.post(PATH, {"documents": [{"id": "c", "text": SEA}, {"id": "a", "text": SEA}]})
     assert (reply.status, reply.code) == (409, "duplicate_id")
-    assert "/" not in reply.json()["error"]["message"], "no path of the server"
+    said = reply.json()["error"]["message"]
+    assert "replace it with ?replace=true" in said
+    assert "/" not in said, "no path of the server"
     assert server.get(f"{PATH}/c").status == 404, "all documents of a request, or none"
     assert add(server, {"id": "a", "text": SEA}, query="?replace=true")["replaced"] == 1  # type: ignore[index]
     assert server.get(f"{PATH}/a").json()["text"] == SEA

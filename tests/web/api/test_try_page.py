@@ -46,7 +46,11 @@ def test_without_a_script(server: Server) -> None:
     assert "1 similar document<" in page
     assert re.search(r"<del>garden </del><ins>hall </ins>", page)
     assert "Index news, version 1." in page
-    assert "Nothing like it" in tried(server, "quite another text")
+    assert "No similar documents" in tried(server, "quite another text")
+    long = " ".join(f"word{number}" for number in range(80))
+    server.post("/indexes/news/documents", {"documents": [{"id": "long", "text": f"{long} end"}]})
+    assert re.search(r"\[\d+ equal words\]", tried(server, f"{long} stop"))
+    assert "word40" in tried(server, f"{long} stop", whole="yes").partition("</form>")[2]
     assert "no index &#39;none&#39;" in tried(server, "x", index="none")
     assert 'role="alert"' in tried(server, "x", index="<b>")
     assert "&lt;b&gt;" in tried(server, "<b>")

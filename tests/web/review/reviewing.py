@@ -74,6 +74,8 @@ class Review:
 
     def states(self) -> list[State]:
         """The verdicts that stand in the file, as another program sees them."""
+        if not self.file.exists():
+            return []
         with VerdictStore(self.file, read_only=True) as store:
             return store.states()
 

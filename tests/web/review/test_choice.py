@@ -159,13 +159,15 @@ def test_rare_and_frequent_words_are_found_alike(texts: list[str], word: str) ->
 
 
 def test_limits_include_their_ends() -> None:
-    score = np.array([0.75, 0.8, 0.80009, 1.0])
+    score = np.array([0.79999, 0.8, 0.80004, 1.0])  # shown as 0.7999, 0.8000, 0.8000 and 1.0000
     one = np.arange(4, dtype=np.uint32)
     items = ReviewItems("pairs", np.arange(5), one, one, score, score, (), (), np.arange(4))
     items.state = np.zeros(4, np.uint8)
     view = ListView(items, documents(list("abcd"), [""] * 4), 0.8, set())
     for choice, found in (
-        ({"low": 0.8}, [1, 2, 3]), ({"high": 0.8}, [0, 1, 2]), ({"low": 0.8, "high": 0.8}, [1, 2]), ({"low": 1.0}, [3]),
+        ({"low": 0.8}, [1, 2, 3]), ({"high": 0.8}, [0, 1, 2]), ({"low": 0.8, "high": 0.8}, [1, 2]),
+        ({"low": 1.0}, [3]), ({"low": 0.8001}, [3]),
+        ({"low": 0.80004, "high": 0.80004}, [2]),
         ({"high": 1.0}, [0, 1, 2, 3]), ({"near": True}, [0, 1, 2]),
     ):  # fmt: skip
         assert view.select(ListChoice(**choice)).tolist() == found

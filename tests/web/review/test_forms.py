@@ -257,7 +257,6 @@ def test_every_kind_of_result_can_be_judged(kind: str, tmp_path: Path) -> None:
 def test_verdicts_lie_beside_the_result(tmp_path: Path) -> None:
     with Review(_one_file(tmp_path)) as review:
         assert review.file == tmp_path / "clean.jsonl.verdicts"
-        assert review.file.is_file()
 
 
 def test_a_source_that_has_changed_is_told_and_ids_are_shown(tmp_path: Path) -> None:
@@ -289,9 +288,55 @@ def test_a_result_without_pairs_says_so(empty: Review) -> None:
 
 
 def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(twinset.StateError, match="name a folder or a file that dedup or passages wrote"):
+    with pytest.raises(twinset.StateError, match=r"a file of rows that dedup, recut, pairs or passages wrote$"):
         Review(tmp_path)
+    with pytest.raises(twinset.StateError, match=r"wrote with the folder x\.csv\.details beside it$"):
+        Review(tmp_path / "x.csv")
     out = made(tmp_path)
     (tmp_path / "OUT" / "removed.parquet").write_bytes(b"nonsense")
     with pytest.raises(twinset.StateError, match=r"removed\.parquet is damaged"):
         Review(out)
+
+
+def test_looking_leaves_no_file_of_verdicts(tmp_path: Path) -> None:
+    out = made(tmp_path)
+    with Review(out) as review:
+        assert review.ask("/clusters").status == 200
+        assert not review.file.exists()
+        judge(review, "/clusters/0?pair=1", verdict="duplicate")
+        assert review.verdicts() == {("a", "a-near"): "duplicate"}
+
+
+def test_the_first_verdict_of_another_program_is_seen(tmp_path: Path) -> None:
+    out = made(tmp_path)
+    with Review(out) as first, Review(out) as second:
+        assert "1 of 2 decided" not in first.ask("/clusters").text
+        judge(second, "/clusters/0?pair=1", verdict="duplicate")
+        assert "1 of 2 decided" in first.ask("/clusters").text
+        judge(first, "/clusters/0?pair=2", verdict="different")
+        assert len(second.verdicts()) == 2
+
+
+def test_a_result_that_is_written_again_is_noticed(tmp_path: Path) -> None:
+    out = made(tmp_path)
+    with Review(out) as review:
+        assert "shows an earlier state" not in review.ask("/clusters").text
+        text = (out / "summary.json").read_bytes()
+        (out / "summary.json").unlink()
+        assert "shows an earlier state" in review.ask("/clusters").text
+        (out / "new").write_bytes(text)
+        (out / "new").rename(out / "summary.json")
+        assert "shows an earlier state" in review.ask("/pairs").text
+
+
+def test_a_source_that_is_named_and_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(twinset.SourceError, match="nope"):
+        Review(made(tmp_path), source=(str(tmp_path / "nope"),))
+
+
+def test_a_cluster_of_identical_copies_needs_no_verdict(tmp_path: Path) -> None:
+    with Review(made(tmp_path, dict.fromkeys("abc", text(1)))) as review:
+        page = review.ask("/clusters").text
+        assert '<span class="state done">identical</span>' in page
+        assert "Nothing is found." in review.ask("/clusters?state=done").text
+        assert "Nothing is found." in review.ask("/clusters?state=open").text

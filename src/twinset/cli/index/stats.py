@@ -15,7 +15,7 @@ from twinset.options.checks import shown_size
 _TABLES = ("documents", "shingles", "sketches", "bands", "ids")
 _MORE_TABLES = {"contained": "samples", "passages": "anchors"}
 """Tables that are filled only with an option."""
-_FLAGS = {"lowercase": "--no-lowercase", "nfc": "--no-nfc", "squeeze": "--no-squeeze", "split": "--no-split"}
+_FLAGS = {name: f"--no-{name}" for name in ("lowercase", "nfc", "squeeze", "spaces", "split")}
 
 
 @click.command("stats", cls=flags.Command, short_help="Show the contents and the size of an index.")

@@ -38,7 +38,7 @@ def letter(number: int) -> str:
 
 
 def drawn(curves: Sequence[RecallCurve], width: int, threshold: float, measure: str = "similarity") -> list[str]:
-    """Draw S-curves: one as an area, several as lines of letters."""
+    """Draw S-curves: that of a plan as an area, several as lines of letters."""
     columns = max(10, min(72, width - 6))
     at = [(column + 0.5) / columns for column in range(columns)]
     values = [[curve.p_found(similarity) for similarity in at] for curve in curves]
@@ -47,7 +47,8 @@ def drawn(curves: Sequence[RecallCurve], width: int, threshold: float, measure: 
     labelled = [f"{marks.get(number, ''):>3} {'┤' if number in marks else '│'}{row}" for number, row in enumerate(rows)]
     mark = min(columns - 1, int(threshold * columns))
     axis = "".join("▲" if column == mark else "─" for column in range(columns))
-    return [f"P(found) by {measure}", *(line.rstrip() for line in labelled), f"    └{axis}", _scale(columns)]
+    title = f"P(found) by {measure}" if len(curves) == 1 else f"probability by {measure}"
+    return [title, *(line.rstrip() for line in labelled), f"    └{axis}", _scale(columns)]
 
 
 def _area(values: Sequence[float]) -> list[str]:

@@ -265,7 +265,9 @@ def audit(
         where = missed_in or "in the summary (--json)"
         named = ", ".join(wording.quoted(str(first_of[side])) for side in ("left", "right"))
         far = "distance" in first_of
-        near = f"distance {first_of['distance']:g}" if far else share(_limited(first_of, contained))
+        near = f"distance {first_of['distance']:g}" if far else share(
+            _limited(first_of, contained), limit=None if options is None else options.threshold
+        )
         such = f"such as {named} at {near}{_beyond(first_of, options, contained)}"
         lines.append(f"audit: {count(missed, 'missed pair')} {where}, {such}")
     return lines

@@ -25,6 +25,7 @@ from twinset.engines.spark.tasks.settings import ID, settings_of
 from twinset.errors import OptionError, TwinsetError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.formats import is_folder_name
+from twinset.options.spoken import spoken
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan, outline_plan
 from twinset.schema import HASH_SCHEME
@@ -103,8 +104,16 @@ class SparkRun(Run):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
-        if kind is not None or self.job.address is not None:
-            self.release()
+        address = self.job.address
+        if value is not None and address is not None and self.store.wrote:
+            left = f"{address} is not a result, since it has no summary; run again with --force, or remove it"
+            value.add_note(spoken(left))
+        if kind is not None or address is not None:
+            try:
+                self.release()
+            except TwinsetError:
+                if kind is None:  # else the session may have ended with the run, and the first error says why
+                    raise
 
     @property
     def _dedup_options(self) -> DedupOptions:

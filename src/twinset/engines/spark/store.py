@@ -24,6 +24,8 @@ class Store:
 
     session: SparkSession
     path: str | None = None
+    wrote: bool = False
+    """Whether files were written, or begun."""
     _made: dict[str, DataFrame] = field(default_factory=dict)
 
     def keep(self, frame: DataFrame, name: str) -> DataFrame:
@@ -33,6 +35,7 @@ class Store:
             if self.path is None:
                 kept = frame.localCheckpoint()
             else:
+                self.wrote = True
                 frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
                 kept = self.session.read.schema(frame.schema).parquet(f"{self.path}/{name}")
         self._made[name] = kept

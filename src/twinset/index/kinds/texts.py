@@ -150,7 +150,7 @@ class TextKind(Kind):
             raise OptionError(
                 f"threshold is {options.threshold:g}, and the index was planned for {plan.threshold:g}: a document at "
                 f"{options.threshold:g} would be found only with probability {found:.4f}; use {plan.threshold:g} "
-                "or more, query the k nearest, or accept the lower recall with force (--force)"
+                "or more, query the k nearest, or accept the lower recall with --force"
             )
         return Limits(options.threshold, options.k)
 

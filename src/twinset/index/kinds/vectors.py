@@ -177,7 +177,7 @@ class VectorKind(FixedWidthKind):
             raise OptionError(
                 f"{name} is {limit:g}, and the index was planned for {planned:g}: a vector at {limit:g} would be "
                 f"found only with probability {chance}; use {planned:g} or {'more' if by_cosine else 'less'}, "
-                "query the k nearest, or accept the lower recall with force (--force)"
+                "query the k nearest, or accept the lower recall with --force"
             )
         return Limits(float(limit), options.k)
 

@@ -24,7 +24,7 @@ class WebOptions(Options):
     host: str = option(
         "127.0.0.1",
         "Address to listen at. One that other machines reach needs a token.",
-        checks.address(),
+        checks.text("an address"),
         "ADDRESS",
         result=False,
         common=True,
@@ -32,26 +32,26 @@ class WebOptions(Options):
     public_url: str | None = option(
         None,
         "URL under which a reverse proxy offers the server; requests with its name are let in.",
-        checks.address(),
+        checks.text("a URL"),
         "URL",
         result=False,
     )
     token: str | None = option(
         None,
         "Token that requests need. Other users of the machine can see it; a file or the environment hides it.",
-        checks.address(),
+        checks.text("a token, at least one character"),
         "TOKEN",
         default_text="drawn at random, and part of the printed URL",
         result=False,
         common=True,
     )
     token_file: str | None = option(
-        None, "File with the token.", checks.address(), "FILE", result=False, common=True
+        None, "File with the token.", checks.text("the path of a file"), "FILE", result=False, common=True
     )
     tokens: str | None = option(
         None,
         "File of tokens with rights: a line for each, with the right (read or write), the token and a name.",
-        checks.address(),
+        checks.text("the path of a file"),
         "FILE",
         result=False,
         common=True,

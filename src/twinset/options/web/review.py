@@ -20,7 +20,7 @@ class ReviewOptions(WebOptions):
 
     verdicts: str | None = option(
         None,
-        "File of verdicts; it is made if it does not exist.",
+        "File of verdicts; if it does not exist, the first verdict makes it.",
         checks.path,
         "FILE",
         default_text="OUT.verdicts",
@@ -29,7 +29,7 @@ class ReviewOptions(WebOptions):
     who: str | None = option(
         None,
         "Name stored with verdicts; each browser can choose another one.",
-        checks.address(),
+        checks.text("a name"),
         "NAME",
         default_text="the name of the user, or of the token",
         common=True,

@@ -15,6 +15,19 @@ from twinset.wording import share
 _One = TypeVar("_One", str, tuple[str, str])
 
 
+def spaced(form: str, options: ShingleOptions) -> str:
+    """Squeeze or remove the white space of a normalised text, as for shingles of characters.
+
+    Examples
+    --------
+    >>> spaced(" a  b ", ShingleOptions()), spaced(" a  b ", ShingleOptions(spaces=False))
+    ('a b', 'ab')
+    """
+    if not options.spaces:
+        return "".join(form.split())
+    return squeeze(form) if options.squeeze else form
+
+
 def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
     """Shingles of a text as strings, in order, with repeats; words are joined by a space.
 
@@ -29,8 +42,7 @@ def shingle_texts(text: str, options: ShingleOptions) -> list[str]:
     if options.kind == "word":
         words = Words(text, options).keys
         return [" ".join(words[i : i + size]) for i in range(max(len(words) - size + 1, min(len(words), 1)))]
-    form = normalise(text, options)
-    form = squeeze(form) if options.squeeze else form
+    form = spaced(normalise(text, options), options)
     return [form[i : i + size] for i in range(max(len(form) - size + 1, min(len(form), 1)))]
 
 

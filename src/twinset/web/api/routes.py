@@ -21,6 +21,7 @@ from twinset.web.api.models import (
 )
 from twinset.web.api.queries import Limits
 from twinset.web.api.service import FIELDS, IndexService, Service
+from twinset.web.faults import describe_fault
 from twinset.web.framework import (
     APIRouter,
     Header,
@@ -84,10 +85,10 @@ def read_query(body: bytes) -> QueryBody:
 
 def invalid(error: ValidationError) -> Refused:
     """Return the refusal of a body that is not as described: its first fault."""
-    [first, *_] = error.errors(include_url=False, include_context=False, include_input=False)
-    where = "".join(f"{one}: " for one in first["loc"])
-    code = "json" if first["type"] == "json_invalid" else "option"
-    return Refused(422, code, f"{where}{first['msg']}")
+    [first, *_] = error.errors(include_url=False, include_input=False)
+    if first["type"] == "json_invalid":
+        return Refused(422, "json", f"the body is not JSON: {first['ctx']['error']}")
+    return Refused(422, "option", describe_fault(first))
 
 
 def answered(value: Any, status: int = 200) -> Response:

@@ -22,9 +22,9 @@ from twinset.wording import score as shown_score
 
 MOST_SHOWN, CONTEXT = 20, 12
 _CAPTIONS = {
-    "similarity": "similar",
-    "query_in_document": "of your text is in it",
-    "document_in_query": "of it is in your text",
+    "similarity": "similarity",
+    "query_in_document": "share of your text that the document contains",
+    "document_in_query": "share of the document that your text contains",
 }
 MOST_DIFFERENCE = 200_000
 """Characters of two texts whose words are compared for the page; longer ones are shown by their scores only."""
@@ -45,7 +45,9 @@ def add_try_page(app: FastAPI, service: Service, limits: RequestLimits) -> None:
     pages = Pages(Path(__file__).parent)
 
     def page(request: Request, status: int = 200, **values: Any) -> Response:
-        known = {"text": "", "chosen": "", "problem": "", "answers": None, "version": None, "nearest": False}
+        known = {
+            "text": "", "chosen": "", "problem": "", "answers": None, "version": None, "nearest": False, "whole": False
+        }  # fmt: skip
         return pages.answer(request, "try.html", status=status, **{**known, "service": service, **values})
 
     @app.get("/", include_in_schema=False)
@@ -60,15 +62,15 @@ def add_try_page(app: FastAPI, service: Service, limits: RequestLimits) -> None:
             raise Refused(422, "form", "the form has too many fields") from None
         fields = {name: values[0] for name, values in given.items()}
         text, chosen = fields.get("text", ""), fields.get("index", "")
-        nearest = fields.get("nearest") == "yes"
-        shown: dict[str, Any] = {"text": text, "chosen": chosen, "nearest": nearest}
+        nearest, whole = fields.get("nearest") == "yes", fields.get("whole") == "yes"
+        shown: dict[str, Any] = {"text": text, "chosen": chosen, "nearest": nearest, "whole": whole}
         try:
             index = service.find(chosen)
             if index.field != "text":
                 raise Refused(422, "option", "this page asks indexes of texts only")
             asked = QueryBody(text=text, k=MOST_SHOWN, threshold=None if nearest else index.threshold)
             version, answers = await ask(index, asked, limits)
-            listed = await _with_differences(service, index, text, answers)
+            listed = await _with_differences(service, index, text, answers, whole)
         except (Refused, TwinsetError) as error:
             refused = error if isinstance(error, Refused) else Refused.of(error)
             return page(request, refused.status, problem=refused.message, **shown)
@@ -76,19 +78,20 @@ def add_try_page(app: FastAPI, service: Service, limits: RequestLimits) -> None:
 
 
 async def _with_differences(
-    service: Service, index: IndexService, text: str, answers: list[dict[str, Any]]
+    service: Service, index: IndexService, text: str, answers: list[dict[str, Any]], whole: bool
 ) -> list[ShownAnswer]:
-    """Return answers with the words in which they differ from the text."""
+    """Return answers with the words in which they differ from the text; `whole`: with all equal words, too."""
+    context = None if whole else CONTEXT
     ids = [answer["id"] for answer in answers]
     texts = await index.queries.call(lambda opened: opened.texts_of(ids)) if ids else {}
 
     def compared() -> list[ShownAnswer]:
-        return [_shown(answer, text, texts.get(answer["id"]), index.shingle) for answer in answers]
+        return [_shown(answer, text, texts.get(answer["id"]), index.shingle, context) for answer in answers]
 
     return await asyncio.get_running_loop().run_in_executor(service.threads, compared)
 
 
-def _shown(answer: dict[str, Any], text: str, other: str | None, shingle: str) -> ShownAnswer:
+def _shown(answer: dict[str, Any], text: str, other: str | None, shingle: str, context: int | None) -> ShownAnswer:
     scores = [
         (_CAPTIONS.get(one.answer, one.answer.replace("_", " ")), shown_score(answer[one.answer], one.shown))
         for one in SCORES["jaccard"]
@@ -98,7 +101,7 @@ def _shown(answer: dict[str, Any], text: str, other: str | None, shingle: str) -
     if len(text) + len(other) > MOST_DIFFERENCE:
         return ShownAnswer(answer["id"], scores, None, "The texts are too long to show their difference.")
     pieces: list[tuple[str, str]] = []
-    for hunk in explain(text, other, shingle=shingle).hunks(CONTEXT):
+    for hunk in explain(text, other, shingle=shingle).hunks(context):
         if hunk.folded:
             pieces.append(("folded", f"{hunk.folded:,} equal words"))
         for part in hunk.parts:

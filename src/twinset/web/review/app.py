@@ -302,6 +302,7 @@ class ReviewPages:
         shared = {
             "title": self.data.recorded.folder.resolve().name,
             "about": self.data.describe(),
+            "replaced": self.data.is_replaced,
             "lists": [(name, LABELS[name], len(view.items)) for name, view in self.data.views.items()],
             "current": current,
             "has_pairs": "pairs" in self.data.views,

@@ -29,7 +29,7 @@ STATES = {
     "": "any verdict", "open": "undecided", "done": "decided", "duplicate": "a duplicate",
     "different": "not a duplicate", "unsure": "unsure", "conflict": "in conflict",
 }  # fmt: skip
-"""States to choose from: items with at least one such pair; `done` are those without an undecided pair."""
+"""States to choose from: items with at least one such pair; `done` are those with pairs to judge, all decided."""
 
 ORDERS = {
     "": "input order", "least": "least similar first", "most": "most similar first", "near": "nearest to the threshold",
@@ -40,6 +40,8 @@ OF_SCORES = ("least", "most", "near", "loss")
 
 _STATE_NUMBERS = {"duplicate": DUPLICATE, "different": DIFFERENT, "unsure": UNSURE, "open": UNDECIDED}
 _LONGEST = 200
+_HALF = 0.5e-4 + 1e-12
+"""Half of the last digit of a score that is shown."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +176,12 @@ class ListView:
         if low is not None or high is not None or near:
             score = items.score
             pairs = np.ones(len(score), np.bool_)
-            # Scores are shown truncated to four digits, so a limit that was read there includes its score.
+            # Scores are shown rounded to four digits, so a limit that was read there includes its score.
+            # None is rounded up to a number of three digits, and whole numbers are shown as they are.
             if low is not None:
-                pairs &= score >= low
+                pairs &= score >= low - (_HALF if round(low, 3) != low == round(low, 4) else 0)
             if high is not None:
-                pairs &= score < high + 1e-4 if high != int(high) else score <= high
+                pairs &= score < high + _HALF if high != int(high) and high == round(high, 4) else score <= high
             if near:
                 reach = NEAR * (self.threshold if self.threshold > 1 else 1)
                 pairs &= np.abs(score - self.threshold) <= reach + MARGIN
@@ -208,7 +211,7 @@ class ListView:
             pairs[list(self.conflicts)] = True
             return self._any(pairs)
         if state == "done":
-            return ~self._any(states == UNDECIDED)
+            return self._any(states != FIXED) & ~self._any(states == UNDECIDED)
         return self._any(states == _STATE_NUMBERS[state])
 
     def _order(self, order: str) -> Whole:

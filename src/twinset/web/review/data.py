@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from twinset.report.numbers import Numbers, Whole
 from twinset.report.passage_views import PassageTables
 from twinset.report.thumbnails import Thumbnail, read_thumbnail
 from twinset.results.open_recorded import open_recorded
-from twinset.results.stored import StoredResult
+from twinset.results.stored import SUMMARY, StoredResult
 from twinset.results.stored_passages import StoredPassages
 from twinset.web.review import comparison
 from twinset.web.review.choice import ListView
@@ -48,6 +49,7 @@ class ReviewData:
 
     def __init__(self, folder: Any, source: Sequence[object], progress: Progress, scratch: str | None = None) -> None:
         self.recorded: StoredResult = open_recorded(folder, source)
+        self._version = self._read_version()
         self.passage_tables: PassageTables | None = None
         progress.stage("reading the result", None, "")
         lists = []
@@ -146,6 +148,19 @@ class ReviewData:
             return f"{what}, {pairs}"
         gone = "flagged" if self.recorded.options.flag else "removed"
         return f"{what}, {summary['removed']:,} {gone} in {counted(summary['clusters'], 'cluster')}, {pairs}"
+
+    def _read_version(self) -> tuple[int, int] | None:
+        """What another result in the same folder does not share; None if the folder has no result any more."""
+        try:
+            found = os.stat(self.recorded.folder / SUMMARY)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the result was written again, moved or removed since it was opened."""
+        return self._read_version() != self._version
 
     def close(self) -> None:
         """Remove the copy of the texts."""

@@ -106,6 +106,8 @@ class ShownDocuments:
                     self.texts.add(places, texts)
                     self._index(places, [self._beginning(text) for text in texts])
         except (SourceError, StateError) as error:
+            if recorded.moved:  # the sources were named for this run: a wrong name is a mistake, not a loss
+                raise
             self.without_texts = str(error)
         self.finish()
 

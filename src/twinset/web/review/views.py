@@ -115,7 +115,7 @@ class ReviewViews:
         states = items.state[pairs.start : pairs.stop]
         lead = int(items.left[pairs[0]])
         place = PairPlace(items, item, pairs[0], choice)
-        open_pairs = int((states == UNDECIDED).sum())
+        judged, open_pairs = int((states != FIXED).sum()), int((states == UNDECIDED).sum())
         return {
             "item": item,
             "href": place.href(page=choice.page),
@@ -124,7 +124,7 @@ class ReviewViews:
             "size": int(items.sizes[item]),
             "score": self.score(items, least, viewer),
             "state": _STATE_WORDS[int(states[0])] if items.single else "",
-            "decided": "" if items.single else f"{len(states) - open_pairs:,} of {len(states):,}",
+            "decided": "" if items.single else _decided(judged, open_pairs),
             "open": open_pairs > 0,
             "conflict": any(pair in self.data.conflicts[items.name] for pair in pairs),
             "selected": selected,
@@ -280,6 +280,17 @@ class ReviewViews:
         """How many pairs of a list have a verdict."""
         still, every = count_open(self.view(name).items)
         return {"done": every - still, "every": every, "text": f"{every - still:,} of {every:,} pairs decided"}
+
+
+def _decided(judged: int, open_pairs: int) -> str:
+    """How many pairs of an item are decided, of those that can be judged.
+
+    Examples
+    --------
+    >>> _decided(3, 1), _decided(0, 0)
+    ('2 of 3 decided', 'identical')
+    """
+    return f"{judged - open_pairs:,} of {judged:,} decided" if judged else "identical"
 
 
 def said(state: State) -> dict[str, Any]:

@@ -35,7 +35,8 @@ _FIELDS = {
     "version": "version of the file", "hash_scheme": "version of the hashes", "sketch": "--sketch",
     "n_hashes": "--hashes", "bits": "--bits", "weights": "--weights", "seed": "--seed",
     "kind": "the kind of item", "shingle": "--shingle", "bag": "--bag",
-    "lowercase": "lower case", "nfc": "form NFC", "squeeze": "white space", "split": "scripts without spaces",
+    "lowercase": "lower case", "nfc": "form NFC", "squeeze": "white space", "spaces": "white space",
+    "split": "scripts without spaces",
     "text": "the columns of a record", "rarity": "the digest of the tf-idf weights",
 }  # fmt: skip
 

@@ -24,12 +24,29 @@ async function ask(address, part) {
   return fetched(address, part, { signal: control.signal });
 }
 
+// A note that was typed and not stored waits in this tab until its pair is shown again.
+const noteKey = () => { const pair = id("judge")?.elements; return pair && `twinset-note ${document.title} ${pair.list.value} ${pair.pair.value}`; };
+const drafts = (act) => { try { return act(sessionStorage); } catch { return null; /* not stored */ } };
+function leaveNote() {
+  const note = id("note"), key = noteKey();
+  if (!note) return;
+  if (note.value === note.defaultValue) drafts((store) => store.removeItem(key));
+  else drafts((store) => store.setItem(key, note.value));
+}
+function findNote() {
+  const note = id("note"), draft = drafts((store) => store.getItem(noteKey()));
+  if (!note || draft === null || draft === note.value) return;
+  note.value = draft;
+  say("The note on this pair is not stored yet: a verdict stores it.");
+}
+
 // Show another pair: its part replaces the old one, the focus stays where it was or goes to the heading.
 function show(body, address, { push = true, focus = true } = {}) {
   const detail = body.querySelector("#detail");
   if (!detail) throw new Error("no such part");
   const place = id("shown"), held = place.contains(document.activeElement) ? document.activeElement.id : null;
   const goes_on = id("on")?.checked;
+  leaveNote();
   place.replaceChildren(...body.childNodes);
   if (id("on") && goes_on !== undefined) id("on").checked = goes_on;
   browse.classList.add("chosen");
@@ -39,6 +56,7 @@ function show(body, address, { push = true, focus = true } = {}) {
   else if (focus) id("detail-title").focus({ preventScroll: true });
   if (address && push && address !== location.pathname + location.search) history.pushState(null, "", address);
   follow(detail);
+  findNote();
 }
 
 // The list follows: the row of the pair is marked, and rows that have changed are replaced.
@@ -85,13 +103,15 @@ function send(form, submitter) {
   const body = new URLSearchParams(new FormData(form, submitter));
   const address = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
   busy = true;
-  sending = stored_by(address, body).finally(() => { busy = false; });
+  const key = form.id === "judge" && !submitter?.dataset.side ? noteKey() : null;
+  sending = stored_by(address, body, key).finally(() => { busy = false; });
 }
-async function stored_by(address, fields) {
+async function stored_by(address, fields, key) {
   try {
     const { answer, body } = await fetched(address, "detail", { method: "POST", body: fields });
     const where = answer.headers.get("X-Location");
     if (!where) return problem(body);
+    if (answer.ok && key) id("note").defaultValue = id("note").value; // stored with the verdict
     show(body, where, { focus: false });
     say(answer.ok ? answer.headers.get("X-Message") ?? "" : ""); // a question has the focus, and speaks for itself
   } catch (error) { failed(error); }
@@ -145,6 +165,8 @@ document.addEventListener("submit", (event) => {
   }
   else if (form.id === "filter") { event.preventDefault(); filtered(); }
 });
+addEventListener("pagehide", leaveNote);
+if (browse) findNote();
 let waiting = 0;
 document.addEventListener("input", (event) => {
   if (event.target.form?.id !== "filter") return;
