@@ -231,6 +231,8 @@ class Part(ABC):
     def check_texts_replaceable(self, inserted: str = "") -> None:
         """Refuse a part whose texts cannot be replaced, or cannot hold the text `inserted`."""
         flag, noun = self.options.item_flag, self.options.item_noun
+        if self.options.html:
+            raise OptionError(f"{self.name}: --html reads the text of a page, which cannot be put back into the page")
         if self.options.item_kind != "text":
             raise OptionError(f"{self.name}: {flag} cannot select {noun} here: only texts of one column can be changed")
         with replacing(self.name, self.options.encoding):
@@ -359,6 +361,33 @@ class Part(ABC):
         if self.options.on_error != "skip":
             raise RowError(f"{reason}; use --on-error skip to skip such rows", where=where)
         bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
+
+    def main_texts(self, texts: Any, first_row: int, bad: Unreadable, *, decoded: bool = True) -> tuple[Any, list[int]]:
+        """With ``--html``, the texts of the main content of pages, and the rows with replaced bytes; else the texts.
+
+        A page that cannot be parsed is recorded in `bad`, as a picture is; only ``--on-error stop`` stops for it.
+        `decoded`: pages in bytes are UTF-8, whatever they declare.
+        """
+        if not self.options.html:
+            return texts, []
+        from twinset.documents.items.web_pages import main_texts  # only where needed
+
+        done = main_texts(texts, decoded=decoded)
+        self.add_unreadable(bad, done.unreadable, first_row)
+        return done.texts, done.replaced
+
+    def add_unreadable(self, bad: Unreadable, pages: Unreadable, first_row: int) -> None:
+        """Record pages that cannot be read; raise under ``--on-error stop``."""
+        known = {row for row, _ in bad}
+        for row, reason in pages:
+            if self.options.on_error == "stop":
+                raise RowError(f"{reason}; use --on-error skip to skip such pages", where=self.row_place(first_row, row))
+            if row not in known:
+                bad.append((row, reason))
+
+    def row_place(self, first_row: int, row: int) -> str:
+        """The place of a row of a block, for messages."""
+        return at_row(self.name, first_row + row)
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""

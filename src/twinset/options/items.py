@@ -50,7 +50,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "split": ("text", "records"),
     "bag": SETS,
     **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
-    "lines": ("text",),
+    **dict.fromkeys(("lines", "html"), ("text",)),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),
     "n_bands": (*SETS, "weighted"),

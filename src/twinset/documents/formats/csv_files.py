@@ -270,6 +270,8 @@ class SeparatedChunk(Chunk):
         for row in replaced:
             if part.options.on_error == "stop":
                 part.bad_row(bad, row, records.line_of(row), f"the row has bytes that are not {part.encoding}")
+        texts, undecoded = part.main_texts(texts, self.first_row, bad)
+        replaced = sorted({*replaced, *undecoded})
         block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if part.id_name is not None:

@@ -223,7 +223,9 @@ class ObjectsChunk(Chunk):
             partitions.append(partition)
             for name, column in columns.items():
                 column.append(clean_value(values, name))
-        block = Block(self.rows, self.first_row, self._texts(items, replaced, bad), unreadable=bad, replaced=replaced)
+        texts, undecoded = part.main_texts(self._texts(items, replaced, bad), self.first_row, bad)
+        replaced = sorted({*replaced, *undecoded})
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             block.ids = None if part.id_name is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(partitions, pa.string())
