@@ -381,13 +381,10 @@ class Part(ABC):
         known = {row for row, _ in bad}
         for row, reason in pages:
             if self.options.on_error == "stop":
-                raise RowError(f"{reason}; use --on-error skip to skip such pages", where=self.row_place(first_row, row))
+                where = at_row(self.name, first_row + row)
+                raise RowError(f"{reason}; use --on-error skip to skip such pages", where=where)
             if row not in known:
                 bad.append((row, reason))
-
-    def row_place(self, first_row: int, row: int) -> str:
-        """The place of a row of a block, for messages."""
-        return at_row(self.name, first_row + row)
 
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""

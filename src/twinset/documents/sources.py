@@ -11,9 +11,9 @@ from typing import Any
 from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.encodings import known
 from twinset.documents.files import (
+    NOT_FOLLOWED,
     NOT_PAGE,
     PAGE_ENDINGS,
-    NOT_FOLLOWED,
     UTF_16,
     chosen,
     describes,

@@ -34,19 +34,18 @@ def page_text(page: bytes, charset: str) -> tuple[int, str]:
     `charset` is the encoding if it is known; otherwise the page's declaration counts, then what its bytes look like.
     A page whose main content has no word gives all its text.
     """
-    from resiliparse.extract.html2text import extract_plain_text  # type: ignore[import-not-found, unused-ignore]
-    from resiliparse.parse.html import HTMLTree  # type: ignore[import-not-found, unused-ignore]
+    from resiliparse.extract.html2text import extract_plain_text
+    from resiliparse.parse.html import HTMLTree
 
     text, replaced = _decoded(page, charset)
     if not text.strip():
         return REPLACED if replaced else READ, ""
     tree = HTMLTree.parse(text)
-    if text.count("<") > DEEPEST and tree.document.query_selector(_TOO_DEEP) is not None:
+    if text.count("<") > DEEPEST and tree.document and tree.document.query_selector(_TOO_DEEP) is not None:
         return REFUSED, f"its elements are nested deeper than {DEEPEST:,} levels, the maximum"
-    more = {"alt_texts": False, "list_bullets": False}
-    main = extract_plain_text(tree, main_content=True, **more)
+    main = extract_plain_text(tree, main_content=True, alt_texts=False, list_bullets=False)
     if not any(map(str.isalnum, main)):
-        main = extract_plain_text(tree, main_content=False, **more)
+        main = extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False)
     # Escapes such as &#xD800; may give half a surrogate pair, which UTF-8 cannot encode.
     return REPLACED if replaced else READ, main.encode("utf-8", "replace").decode()
 
@@ -72,7 +71,7 @@ def _known(charset: str) -> str | None:
     >>> _known("Latin1"), _known("nonsense")
     ('cp1252', None)
     """
-    from resiliparse.parse.encoding import map_encoding_to_html5  # type: ignore[import-not-found, unused-ignore]
+    from resiliparse.parse.encoding import map_encoding_to_html5
 
     name = map_encoding_to_html5(charset, fallback_utf8=False) if charset else None
     return None if name is None or not _has_codec(name) else str(name)
@@ -143,7 +142,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run that started this process decides when to stop
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    import resiliparse.extract.html2text  # noqa: F401 # type: ignore[import-not-found, unused-ignore] - before the first answer
+    import resiliparse.extract.html2text  # noqa: F401 - before the first answer
 
     with contextlib.suppress(EOFError, BrokenPipeError):
         main(sys.stdin.buffer, sys.stdout.buffer)
