@@ -362,30 +362,6 @@ class Part(ABC):
             raise RowError(f"{reason}; use --on-error skip to skip such rows", where=where)
         bad.append((row, f"{where.removeprefix(f'{self.name}, ')}: {reason}"))
 
-    def main_texts(self, texts: Any, first_row: int, bad: Unreadable, *, decoded: bool = True) -> tuple[Any, list[int]]:
-        """With ``--html``, the texts of the main content of pages, and the rows with replaced bytes; else the texts.
-
-        A page that cannot be parsed is recorded in `bad`, as a picture is; only ``--on-error stop`` stops for it.
-        `decoded`: pages in bytes are UTF-8, whatever they declare.
-        """
-        if not self.options.html:
-            return texts, []
-        from twinset.documents.items.web_pages import main_texts  # only where needed
-
-        done = main_texts(texts, decoded=decoded)
-        self.add_unreadable(bad, done.unreadable, first_row)
-        return done.texts, done.replaced
-
-    def add_unreadable(self, bad: Unreadable, pages: Unreadable, first_row: int) -> None:
-        """Record pages that cannot be read; raise under ``--on-error stop``."""
-        known = {row for row, _ in bad}
-        for row, reason in pages:
-            if self.options.on_error == "stop":
-                where = at_row(self.name, first_row + row)
-                raise RowError(f"{reason}; use --on-error skip to skip such pages", where=where)
-            if row not in known:
-                bad.append((row, reason))
-
     def row_ids(self, block: Block) -> Any:
         """The ids of a block, ``file:row`` where rows have none."""
         return self.row_names(block.first_row, block.rows) if block.ids is None else block.ids

@@ -18,6 +18,7 @@ import pyarrow as pa
 from twinset.documents.compressed import ByteWriter, open_reader, writing
 from twinset.documents.encodings import decode, encode_file, is_utf8, replacing
 from twinset.documents.formats.lines import no_columns, no_flags
+from twinset.documents.items.web_pages import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
@@ -159,7 +160,7 @@ class TextChunk(Chunk):
             if odd and part.options.on_error == "stop":
                 raise RowError(f"the file has bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
-        pages, undecoded = part.main_texts(_array(texts, utf8), self.first_row, bad, decoded=not utf8)
+        pages, undecoded = compared_texts(part, _array(texts, utf8), self.first_row, bad, decoded=not utf8)
         replaced = sorted({*replaced, *undecoded})
         block = Block(self.rows, self.first_row, pages, unreadable=bad, replaced=replaced)
         return self._described(block, whole, texts_only)

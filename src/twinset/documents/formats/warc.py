@@ -13,18 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
 
 from twinset.documents.compressed import ByteWriter, Reader, open_reader
+from twinset.documents.hosts import host_of
+from twinset.documents.items.web_pages import MOST_BYTES as _MOST_PAGE
+from twinset.documents.items.web_pages import add_unreadable, page_texts
 from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, MissingError, OptionError, SourceError
 from twinset.options import ReadOptions
 
 _PIECE = 2**20
 _MOST_HEAD = 2**20
+_MOST_HTTP = 8192
 _BREAK = b"\r\n\r\n"
 _LENGTH = re.compile(rb"(?im)^content-length:[ \t]*(\d{1,18})[ \t]*\r?$")
 _TYPE = re.compile(rb"(?im)^warc-type:[ \t]*([\w-]+)")
@@ -35,6 +38,8 @@ _DOCUMENTS = (b"response", b"resource", b"conversion")
 _PAGES = ("text/html", "application/xhtml+xml")
 _TEXTS = ("text/plain",)
 _NUL = 1024  # bytes that are looked at to tell a text
+_PACKED = 8  # assumed growth of a compressed page, for planning chunks
+_BOMB = 100  # growth that no page has
 
 _COLUMNS = {
     "url": pa.string(),
@@ -109,7 +114,7 @@ class WarcPart(Part):
                 if record.type not in _DOCUMENTS:
                     continue
                 batch.rows.append(record.data)
-                batch.nbytes += max(LEAST_ROW, len(record.data or b""))
+                batch.nbytes += max(LEAST_ROW, len(record.data or b"") * (_PACKED if record.packed else 1))
                 if batch.nbytes >= batch_bytes:
                     yield WarcChunk(self, row, batch)
                     row, batch = row + len(batch.rows), _Records()
@@ -146,7 +151,7 @@ class WarcChunk(Chunk):
         if part.id_name is not None:
             nameless = (row for row, one in enumerate(documents) if one.columns.get(part.id_name) is None)
             refused += [(row, f"the record has no {part.id_name}") for row in nameless]
-        part.add_unreadable(bad, sorted(refused), self.first_row)
+        add_unreadable(part, bad, sorted(refused), self.first_row)
         for row, _ in bad:
             documents[row].body = None
         texts, replaced = self._texts(documents, bad)
@@ -169,12 +174,11 @@ class WarcChunk(Chunk):
                 texts[row], odd = _decoded(one.body, one.charset or self._part.options.encoding)
                 replaced += [row] if odd else []
         if pages:
-            from twinset.documents.items.web_pages import page_texts  # only where needed
-
             done = page_texts([documents[row].body for row in pages], [documents[row].charset for row in pages])
             for row, text in zip(pages, done.texts.to_pylist(), strict=True):
                 texts[row] = text
-            self._part.add_unreadable(bad, [(pages[at], reason) for at, reason in done.unreadable], self.first_row)
+            refused = [(pages[at], reason) for at, reason in done.unreadable]
+            add_unreadable(self._part, bad, refused, self.first_row)
             replaced += [pages[at] for at in done.replaced]
         return pa.array(texts, pa.large_string()), sorted(replaced)
 
@@ -211,6 +215,11 @@ class _Record:
 
     type: bytes
     data: bytes | None
+
+    @property
+    def packed(self) -> bool:
+        """Whether its content is compressed, as its HTTP header says."""
+        return self.data is not None and b"content-encoding:" in self.data[:_MOST_HTTP].lower()
 
 
 class _Splitter:
@@ -308,12 +317,15 @@ def _read(data: bytes | None, html: bool) -> _Document:
     try:
         record = next(iter(ArchiveIterator(io.BytesIO(data), parse_http=True, auto_decode="all", stream_detect=False)))
         columns = _columns_of(record)
-        body = record.reader.read(MAX_ROW_BYTES + 1)
+        most = _MOST_PAGE if html else MAX_ROW_BYTES
+        body = record.reader.read(min(most, max(_PIECE, _BOMB * len(data))) + 1)
     except (OSError, StopIteration, ValueError) as error:
         return _Document(_columns_of_head(data), reason=f"the record cannot be read: {error or 'it is malformed'}")
     kind, done = columns["type"], _Document(columns)
-    if len(body) > MAX_ROW_BYTES:
-        done.reason = f"the page is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
+    if len(body) > most:
+        done.reason = f"the page is longer than {most // 2**20} MiB, the maximum"
+    elif len(body) > max(_PIECE, _BOMB * len(data)):
+        done.reason = f"the page is compressed to less than one {_BOMB}th of its size, as no page is"
     elif kind is not None and kind not in (*_PAGES, *_TEXTS):
         done.reason = f"not a web page: its content type is {kind}"
     elif b"\0" in body[:_NUL] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -352,19 +364,6 @@ def _columns_of_head(data: bytes) -> dict[str, Any]:
 def _clean(value: str | None) -> str | None:
     """A header as text that UTF-8 can encode; None for an empty one."""
     return value.encode("utf-8", "replace").decode() if value else None
-
-
-def host_of(url: str) -> str | None:
-    """The host of a URL, in lower case and without user and port; None if it has none.
-
-    >>> host_of("https://www.Example.org:8080/a"), host_of("news.jsonl:3")
-    ('www.example.org', None)
-    """
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return None
-    return (host or "").rstrip(".") or None
 
 
 def _charset(kind: str | None) -> str:

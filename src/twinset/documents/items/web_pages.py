@@ -12,12 +12,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from twinset.documents.items import web_page_worker as worker
-from twinset.errors import MissingError, SourceError
+from twinset.errors import MissingError, RowError, SourceError
+from twinset.wording import at_row
+
+if TYPE_CHECKING:
+    from twinset.documents.parts import Part, Unreadable
 
 MOST_BYTES = 16 * 2**20
 """Maximum size of a page: to parse it takes up to a hundred times as much memory."""
@@ -74,11 +78,30 @@ def page_texts(pages: Sequence[bytes | None], charsets: Sequence[str] | None = N
     return done
 
 
-def main_texts(values: Any, *, decoded: bool = False) -> PageTexts:
-    """Extract the text of an Arrow array of pages; `decoded`: they are UTF-8, whatever they declare."""
-    known = decoded or pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    pages = values.cast(pa.large_binary()).to_pylist()
-    return page_texts(pages, ["utf-8" if known else ""] * len(pages))
+def compared_texts(
+    part: Part, texts: Any, first_row: int, bad: Unreadable, *, decoded: bool = True
+) -> tuple[Any, list[int]]:
+    """Return the texts of a block to compare, and the rows with replaced bytes: with ``--html`` those of its pages.
+
+    A page that cannot be parsed is recorded in `bad`. `decoded`: pages in bytes are UTF-8, whatever they declare.
+    """
+    if not part.options.html:
+        return texts, []
+    known = decoded or pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)
+    done = page_texts(texts.cast(pa.large_binary()).to_pylist(), ["utf-8" if known else ""] * len(texts))
+    add_unreadable(part, bad, done.unreadable, first_row)
+    return done.texts, done.replaced
+
+
+def add_unreadable(part: Part, bad: Unreadable, pages: Unreadable, first_row: int) -> None:
+    """Record pages that cannot be read, as pictures are: only ``--on-error stop`` stops for them."""
+    known = {row for row, _ in bad}
+    for row, reason in pages:
+        if part.options.on_error == "stop":
+            where = at_row(part.name, first_row + row)
+            raise RowError(f"{reason}; use --on-error skip to skip such pages", where=where)
+        if row not in known:
+            bad.append((row, reason))
 
 
 def _requests(pages: Sequence[bytes | None], unreadable: list[tuple[int, str]]) -> Iterator[list[int]]:
