@@ -38,8 +38,10 @@ _DOCUMENTS = (b"response", b"resource", b"conversion")
 _PAGES = ("text/html", "application/xhtml+xml")
 _TEXTS = ("text/plain",)
 _NUL = 1024  # bytes that are looked at to tell a text
-_PACKED = 8  # assumed growth of a compressed page, for planning chunks
-_BOMB = 100  # growth that no page has
+_PACKED = 16  # assumed growth of a compressed page, for planning chunks
+_LEAST_PACKED = 2**14
+_BOMB = 100  # growth that no page of more than `_SMALL` bytes has
+_SMALL = 2**16
 
 _COLUMNS = {
     "url": pa.string(),
@@ -114,7 +116,7 @@ class WarcPart(Part):
                 if record.type not in _DOCUMENTS:
                     continue
                 batch.rows.append(record.data)
-                batch.nbytes += max(LEAST_ROW, len(record.data or b"") * (_PACKED if record.packed else 1))
+                batch.nbytes += record.room
                 if batch.nbytes >= batch_bytes:
                     yield WarcChunk(self, row, batch)
                     row, batch = row + len(batch.rows), _Records()
@@ -217,9 +219,11 @@ class _Record:
     data: bytes | None
 
     @property
-    def packed(self) -> bool:
-        """Whether its content is compressed, as its HTTP header says."""
-        return self.data is not None and b"content-encoding:" in self.data[:_MOST_HTTP].lower()
+    def room(self) -> int:
+        """Assumed size of its page; the HTTP header says whether it is compressed."""
+        data = self.data or b""
+        packed = b"content-encoding:" in data[:_MOST_HTTP].lower()
+        return max(_LEAST_PACKED, _PACKED * len(data)) if packed else max(LEAST_ROW, len(data))
 
 
 class _Splitter:
@@ -318,13 +322,13 @@ def _read(data: bytes | None, html: bool) -> _Document:
         record = next(iter(ArchiveIterator(io.BytesIO(data), parse_http=True, auto_decode="all", stream_detect=False)))
         columns = _columns_of(record)
         most = _MOST_PAGE if html else MAX_ROW_BYTES
-        body = record.reader.read(min(most, max(_PIECE, _BOMB * len(data))) + 1)
+        body = record.reader.read(min(most, max(_SMALL, _BOMB * len(data))) + 1)
     except (OSError, StopIteration, ValueError) as error:
         return _Document(_columns_of_head(data), reason=f"the record cannot be read: {error or 'it is malformed'}")
     kind, done = columns["type"], _Document(columns)
     if len(body) > most:
         done.reason = f"the page is longer than {most // 2**20} MiB, the maximum"
-    elif len(body) > max(_PIECE, _BOMB * len(data)):
+    elif len(body) > max(_SMALL, _BOMB * len(data)):
         done.reason = f"the page is compressed to less than one {_BOMB}th of its size, as no page is"
     elif kind is not None and kind not in (*_PAGES, *_TEXTS):
         done.reason = f"not a web page: its content type is {kind}"

@@ -12,7 +12,7 @@ import resource
 import signal
 import struct
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 DEEPEST = 512
 """Maximum depth of nested elements, as in browsers; the time of the extractor grows with its square."""
@@ -23,6 +23,8 @@ _MEMORY = 1536 * 2**20
 _SNIFFED = 2**16  # bytes that are looked at to detect an encoding
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+_PLAIN: Any = {"alt_texts": False, "list_bullets": False}  # words that are seen, and nothing else
 
 READ, REPLACED, REFUSED = range(3)
 """How a page was read: as it is, with undecodable bytes replaced, or not at all."""
@@ -43,9 +45,9 @@ def page_text(page: bytes, charset: str) -> tuple[int, str]:
     tree = HTMLTree.parse(text)
     if text.count("<") > DEEPEST and tree.document and tree.document.query_selector(_TOO_DEEP) is not None:
         return REFUSED, f"its elements are nested deeper than {DEEPEST:,} levels, the maximum"
-    main = extract_plain_text(tree, main_content=True, alt_texts=False, list_bullets=False)
+    main = str(extract_plain_text(tree, main_content=True, comments=False, post_meta=False, **_PLAIN))
     if not any(map(str.isalnum, main)):
-        main = extract_plain_text(tree, main_content=False, alt_texts=False, list_bullets=False)
+        main = str(extract_plain_text(tree, main_content=False, **_PLAIN))
     # Escapes such as &#xD800; may give half a surrogate pair, which UTF-8 cannot encode.
     return REPLACED if replaced else READ, main.encode("utf-8", "replace").decode()
 
