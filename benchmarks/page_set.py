@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 SEED = 20260917
 LAYOUTS = 5
-_ONSETS = "b c d f g h j k l m n p r s t v w z br ch dr fl gr pl sh st th tr".split()
+_ONSETS = [*"bcdfghjklmnprstvwz", "br", "ch", "dr", "fl", "gr", "pl", "sh", "st", "th", "tr"]
 _NUCLEI = ["a", "e", "i", "o", "u", "ai", "ea", "io", "ou", "á", "é", "ö", "ü"]
 _CODAS = ["", "", "", "l", "n", "r", "s", "t", "nd", "st"]
 _ENCODINGS = ("utf-8", "utf-8", "utf-8", "windows-1252")

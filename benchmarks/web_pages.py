@@ -2,8 +2,8 @@
 
 Generated pages have articles that are known. Pages of real documentation have a main element that is known
 (`real_pages.py`). Precision and recall of a text are those of its runs of 20 letters against the article's, averaged
-over pages. Pairs are found by Twinset at similarity 0.8 in the texts of each extractor; they are right if both pages have
-the same article.
+over pages. Pairs are found by Twinset at similarity 0.8 in the texts of each extractor; they are right if both pages
+have the same article.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from benchmarks.environments import ARROW, Peer, interpreter
 from benchmarks.measure import BenchmarkError, Setting, run_program, say, time_command, twinset
 
 TRAFILATURA = ("trafilatura==2.3.1", "lxml==6.1.3", "lxml_html_clean==0.4.6", ARROW)
+_TRAFILATURA = "benchmarks.peers.trafilatura_pages"
 SELECTOLAX = Peer(
     "selectolax", ("selectolax==1.0.2", ARROW), "benchmarks.peers.selectolax_pages", 20_000, 2,
     "all text but that of elements such as nav and footer", 1.0,
 )  # fmt: skip
 PEERS = (
-    (Peer("trafilatura, fast", TRAFILATURA, "benchmarks.peers.trafilatura_pages", 2_000, 2, "", 1.0), {"TRAFILATURA_FAST": "1"}),
-    (Peer("trafilatura", TRAFILATURA, "benchmarks.peers.trafilatura_pages", 2_000, 2, "", 1.0), {}),
+    (Peer("trafilatura, fast", TRAFILATURA, _TRAFILATURA, 2_000, 2, "", 1.0), {"TRAFILATURA_FAST": "1"}),
+    (Peer("trafilatura", TRAFILATURA, _TRAFILATURA, 2_000, 2, "", 1.0), {}),
     (SELECTOLAX, {}),
 )  # fmt: skip
 _OTHER = re.compile(r"[\W_]+")
@@ -207,9 +208,9 @@ def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
 
 def table(result: dict[str, Any]) -> str:
     lines = [
-        f"{result['pages']:,} generated pages ({result['bytes'] / 1e6:.0f} MB) in {result['layouts']} layouts, each with"
-        f" its navigation; {result['true_pairs']:,} pairs of pages have the same article. `twinset pairs`, from start to"
-        " exit, audit included.",
+        f"{result['pages']:,} generated pages ({result['bytes'] / 1e6:.0f} MB) in {result['layouts']} layouts, each"
+        f" with its navigation; {result['true_pairs']:,} pairs of pages have the same article. `twinset pairs`, from"
+        " start to exit, audit included.",
         "",
         "| source | seconds | MB/s | pairs | recall | precision |",
         "|---|---:|---:|---:|---:|---:|",

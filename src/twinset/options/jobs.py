@@ -283,6 +283,7 @@ class CompareOptions(ShingleOptions):
     title: ClassVar[str] = "Sketch"
 
     encoding: str = option("utf-8", *ENCODING)
+    html: bool = option(False, "Texts are web pages: compare the text of their main content.", checks.switch)
     sketch: str = option("fss", *SKETCH)
     n_hashes: int = option(
         128, "Hashes per sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")

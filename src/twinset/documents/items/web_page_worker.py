@@ -18,7 +18,7 @@ DEEPEST = 512
 """Maximum depth of nested elements, as in browsers; the time of the extractor grows with its square."""
 
 _TOO_DEEP = "*>" * DEEPEST + "*"
-_SECONDS = 30  # of processor time for one page: a thousand times what a large one takes
+_SECONDS = 10  # of processor time for one page; a large one takes less than one
 _MEMORY = 1536 * 2**20
 _SNIFFED = 2**16  # bytes that are looked at to detect an encoding
 

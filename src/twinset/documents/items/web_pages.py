@@ -31,6 +31,7 @@ _REQUEST = 2**20  # bytes of pages that are sent together
 _ENDED = (-signal.SIGTERM, -signal.SIGKILL)  # by somebody else, maybe: the page is tried again
 
 _EXTRACTOR = "resiliparse"
+_PROGRAM = worker.__file__
 
 
 @dataclass
@@ -157,7 +158,7 @@ class _Process:
     """A process that extracts texts."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-I", "-S", worker.__file__, check_extractor()]
+        command = [sys.executable, "-I", "-S", _PROGRAM, check_extractor()]
         try:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
