@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,29 +17,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.compressed import ByteWriter, Reader, open_reader
+from twinset.documents.compressed import ByteWriter, open_reader
+from twinset.documents.formats.warc_records import DOCUMENTS, Record, Splitter
 from twinset.documents.hosts import host_of
 from twinset.documents.items.web_pages import MOST_BYTES as _MOST_PAGE
 from twinset.documents.items.web_pages import add_unreadable, page_texts
-from twinset.documents.parts import LEAST_ROW, MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
-from twinset.errors import ColumnError, MissingError, OptionError, SourceError
+from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
+from twinset.errors import ColumnError, MissingError, OptionError
 from twinset.options import ReadOptions
+from twinset.schema import Places
 
-_PIECE = 2**20
-_MOST_HEAD = 2**20
-_MOST_HTTP = 8192
 _BREAK = b"\r\n\r\n"
-_LENGTH = re.compile(rb"(?im)^content-length:[ \t]*(\d{1,18})[ \t]*\r?$")
-_TYPE = re.compile(rb"(?im)^warc-type:[ \t]*([\w-]+)")
-
-_DOCUMENTS = (b"response", b"resource", b"conversion")
-"""The types of records that are documents; others say how these were fetched."""
 
 _PAGES = ("text/html", "application/xhtml+xml")
 _TEXTS = ("text/plain",)
 _NUL = 1024  # bytes that are looked at to tell a text
-_PACKED = 16  # assumed growth of a compressed page, for planning chunks
-_LEAST_PACKED = 2**14
 _BOMB = 100  # growth that no page of more than `_SMALL` bytes has
 _SMALL = 2**16
 
@@ -66,9 +58,9 @@ class _Document:
 
 @dataclass(slots=True)
 class _Records:
-    """The bytes of some records, None for one that is too long."""
+    """Some records."""
 
-    rows: list[bytes | None] = field(default_factory=list)
+    rows: list[Record] = field(default_factory=list)
     nbytes: int = 0
 
 
@@ -90,9 +82,9 @@ class WarcPart(Part):
         self.id_name = None if options.no_id else options.id or "url"
         self.head = b""
         with open_reader(path, codec, name) as stream:
-            first = next(_Splitter(stream, name).records(), None)
+            first = next(Splitter(stream, name).records(), None)
         if first is not None and first.type == b"warcinfo":
-            self.head = first.data or b""
+            self.head = first.data
 
     @property
     def column_names(self) -> list[str]:
@@ -102,6 +94,8 @@ class WarcPart(Part):
     def no_column(self, name: str, option: str) -> ColumnError:
         """Make the error for a missing column."""
         error = super().no_column(name, option)
+        if not option.startswith("--text"):
+            return error
         return ColumnError(f"a WARC file has no column of texts but its pages: {error.message}", where=error.where)
 
     def check_flag(self) -> None:
@@ -112,10 +106,10 @@ class WarcPart(Part):
         """Split into records; those that are not documents are left out."""
         row, batch = 0, _Records()
         with open_reader(self.path or "", self.codec, self.name) as stream:
-            for record in _Splitter(stream, self.name).records():
-                if record.type not in _DOCUMENTS:
+            for record in Splitter(stream, self.name).records():
+                if record.type not in DOCUMENTS:
                     continue
-                batch.rows.append(record.data)
+                batch.rows.append(record)
                 batch.nbytes += record.room
                 if batch.nbytes >= batch_bytes:
                     yield WarcChunk(self, row, batch)
@@ -129,9 +123,19 @@ class WarcPart(Part):
             self.check_flag()
         return WarcWriter(out / "kept" / self.kept_name, self.codec, self.head)
 
+    def check_texts_replaceable(self, inserted: str = "") -> None:
+        """Refuse to change pages: their records say how long they are, and have digests."""
+        raise OptionError(f"{self.name}: texts in WARC records cannot be changed; name other sources")
+
+    def payload_with(self, block: Block, rows: Places, texts: Sequence[str]) -> Any:
+        """Return the records as they are; none can be changed."""
+        if len(rows):
+            self.check_texts_replaceable()
+        return block.payload
+
     def take_rows(self, block: Block, chosen: Mask) -> Any:
         """The columns of records, and their texts."""
-        documents = [_read(data, self.options.html) for data in block.payload.rows]
+        documents = [_read(one, self.options.html) for one in block.payload.rows]
         columns = {name: [one.columns.get(name) for one in documents] for name in _COLUMNS}
         arrays = {name: pa.array(columns[name], kind) for name, kind in _COLUMNS.items()}
         return pa.table({**arrays, "text": block.texts}).filter(pa.array(chosen))
@@ -147,11 +151,12 @@ class WarcChunk(Chunk):
     def read(self, whole: bool = False, texts_only: bool = False) -> Block:
         """Read headers and contents."""
         part, options = self._part, self._part.options
-        documents = [_read(data, options.html) for data in self._records.rows]
+        documents = [_read(one, options.html) for one in self._records.rows]
         bad: Unreadable = []
         refused = [(row, one.reason) for row, one in enumerate(documents) if one.reason]
         if part.id_name is not None:
-            nameless = (row for row, one in enumerate(documents) if one.columns.get(part.id_name) is None)
+            unnamed = [one.columns.get(part.id_name) is None and not one.reason for one in documents]
+            nameless = (row for row, one in enumerate(unnamed) if one)
             refused += [(row, f"the record has no {part.id_name}") for row in nameless]
         add_unreadable(part, bad, sorted(refused), self.first_row)
         for row, _ in bad:
@@ -200,7 +205,7 @@ class WarcWriter(KeptWriter):
     def write(self, block: Block, chosen: Mask, flags: Any = None) -> None:
         """Write the kept records."""
         for row in np.flatnonzero(chosen).tolist():
-            self._put(block.payload.rows[row])
+            self._put(block.payload.rows[row].data)
 
     def close(self) -> None:
         """Finish the file."""
@@ -211,113 +216,14 @@ class WarcWriter(KeptWriter):
         self._file.abort()
 
 
-@dataclass(slots=True)
-class _Record:
-    """A record: its type, and its bytes, None if it is too long."""
-
-    type: bytes
-    data: bytes | None
-
-    @property
-    def room(self) -> int:
-        """Assumed size of its page; the HTTP header says whether it is compressed."""
-        data = self.data or b""
-        packed = b"content-encoding:" in data[:_MOST_HTTP].lower()
-        return max(_LEAST_PACKED, _PACKED * len(data)) if packed else max(LEAST_ROW, len(data))
-
-
-class _Splitter:
-    """Splits a stream into records, in bounded memory."""
-
-    def __init__(self, stream: Reader, name: str) -> None:
-        self._stream, self._name = stream, name
-        self._buffer = bytearray()
-        self._place = 0  # of the buffer in the stream
-
-    def records(self) -> Iterator[_Record]:
-        """Yield every record; one that is malformed or incomplete raises `SourceError`."""
-        while self._more():
-            place = self._place
-            head = self._head(place)
-            length = _LENGTH.search(head)
-            if length is None:
-                raise self._damaged(place, "it has no Content-Length")
-            kind = _TYPE.search(head)
-            size = int(length[1])
-            wanted = kind is not None and kind[1].lower() in (*_DOCUMENTS, b"warcinfo")
-            body = self._take(size, place, keep=wanted and size <= MAX_ROW_BYTES)
-            data = head + body + _BREAK if body is not None else None
-            yield _Record(kind[1].lower() if kind else b"", data)
-
-    def _more(self) -> bool:
-        """Skip line breaks between records; false at the end of the file."""
-        while True:
-            rest = self._buffer.lstrip(b"\r\n")
-            self._drop(len(self._buffer) - len(rest))
-            if rest:
-                return True
-            if not self._fill():
-                return False
-
-    def _head(self, place: int) -> bytes:
-        """Take the lines before the content, with the empty line that ends them."""
-        start = 0
-        while (end := self._buffer.find(_BREAK, start)) < 0:
-            if len(self._buffer) >= 5 and not self._buffer.startswith(b"WARC/"):
-                break
-            start = max(0, len(self._buffer) - 3)
-            if len(self._buffer) > _MOST_HEAD:
-                raise self._damaged(place, "its header has no end")
-            if not self._fill():
-                break
-        if not self._buffer.startswith(b"WARC/"):
-            raise self._damaged(place, "it does not begin with WARC/")
-        if end < 0:
-            raise self._damaged(place, "the file ends within its header")
-        head = bytes(memoryview(self._buffer)[: end + 4])
-        self._drop(end + 4)
-        return head
-
-    def _take(self, size: int, place: int, keep: bool) -> bytes | None:
-        """Take the content of a record; None if it is not to be kept."""
-        left = size
-        while keep and len(self._buffer) < size:
-            if not self._fill():
-                raise self._incomplete(place, size, len(self._buffer))
-        if keep:
-            body = bytes(memoryview(self._buffer)[:size])
-            self._drop(size)
-            return body
-        while left > len(self._buffer):
-            left -= len(self._buffer)
-            self._drop(len(self._buffer))
-            if not self._fill():
-                raise self._incomplete(place, size, size - left)
-        self._drop(left)
-        return None
-
-    def _fill(self) -> bool:
-        piece = self._stream.read(_PIECE)
-        self._buffer += piece
-        return bool(piece)
-
-    def _drop(self, count: int) -> None:
-        del self._buffer[:count]
-        self._place += count
-
-    def _incomplete(self, place: int, size: int, there: int) -> SourceError:
-        return self._damaged(place, f"the file ends after {there:,} of its {size:,} bytes")
-
-    def _damaged(self, place: int, reason: str) -> SourceError:
-        return SourceError(f"not a WARC record, or a damaged one, at byte {place:,}: {reason}", where=self._name)
-
-
-def _read(data: bytes | None, html: bool) -> _Document:
+def _read(given: Record, html: bool) -> _Document:
     """Read a record; with `html` pages are to be extracted."""
     from fastwarc.warc import ArchiveIterator
 
-    if data is None:
-        return _Document({}, reason=f"the record is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum")
+    data = given.data
+    if not given.is_whole:
+        long = f"the record is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
+        return _Document(_columns_of_head(data), reason=long)
     try:
         record = next(iter(ArchiveIterator(io.BytesIO(data), parse_http=True, auto_decode="all", stream_detect=False)))
         columns = _columns_of(record)
