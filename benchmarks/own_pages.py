@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from twinset.documents.items.web_pages import page_texts
+from twinset.documents.pages.extract import page_texts
 
 _AT_A_TIME = 64
 

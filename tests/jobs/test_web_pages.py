@@ -280,7 +280,7 @@ def test_hosts_across_two_sources(tmp_path: Path) -> None:
 def test_what_does_not_go_with_hosts(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"top=3 cannot be used with hosts=True, which counts every pair of pages"):
         twinset.find_pairs({"a": "x"}, hosts=True, top=3)
-    with pytest.raises(OptionError, match="identical=.?link.? cannot be used with hosts=True"):
+    with pytest.raises(OptionError, match=r"identical=.?link.? cannot be used with hosts=True"):
         twinset.find_pairs({"a": "x"}, hosts=True, identical="link")
     with pytest.raises(OptionError, match="unknown option 'hosts'"):
         DedupOptions.of(hosts=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import host_pairs
-from twinset.documents.hosts import host_of
+from twinset.documents.pages.hosts import host_of
 from twinset.pairs.hosts import HostPairs, share_of
 
 hosts_and_pairs = st.lists(st.integers(-1, 5), min_size=1, max_size=30).flatmap(

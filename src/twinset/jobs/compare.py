@@ -12,7 +12,7 @@ import pyarrow as pa
 from twinset.documents.encodings import decode, is_utf8
 from twinset.documents.files import format_of, why_not_text
 from twinset.documents.formats.text_files import file_bytes
-from twinset.documents.items.web_pages import page_texts
+from twinset.documents.pages.extract import page_texts
 from twinset.documents.parts import DocumentFile
 from twinset.engines.local.steps.shingle_length import HALF, measure_texts
 from twinset.engines.local.steps.sketch import shingle_sets

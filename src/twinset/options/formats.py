@@ -111,7 +111,7 @@ FORMATS = {
             (".warc", ".wet"),
             "WARC",
             "one [web page](web-pages.md) per response, resource or conversion record",
-            "twinset.documents.formats.warc:WarcPart",
+            "twinset.documents.pages.warc:WarcPart",
             binary=True,
             compressible=True,
             kinds=("text",),

@@ -30,7 +30,7 @@ from twinset.documents.formats.byte_rows import (
 from twinset.documents.formats.byte_rows_kernels import AFTER_CR, QUOTED, scan_separated, take_field
 from twinset.documents.items.pack import packed
 from twinset.documents.items.vectors import need_column
-from twinset.documents.items.web_pages import compared_texts
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions

@@ -30,7 +30,7 @@ from twinset.documents.formats.object_values import (
 )
 from twinset.documents.items.chat import is_chat, no_chats
 from twinset.documents.items.vectors import need_column
-from twinset.documents.items.web_pages import compared_texts
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
 from twinset.options import ReadOptions

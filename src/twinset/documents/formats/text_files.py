@@ -18,7 +18,7 @@ import pyarrow as pa
 from twinset.documents.compressed import ByteWriter, open_reader, writing
 from twinset.documents.encodings import decode, encode_file, is_utf8, replacing
 from twinset.documents.formats.lines import no_columns, no_flags
-from twinset.documents.items.web_pages import compared_texts
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions

@@ -20,7 +20,7 @@ from twinset.documents.formats.object_values import OTHER_IDS
 from twinset.documents.items.chat import chat_texts, holds_chats, no_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
-from twinset.documents.items.web_pages import compared_texts
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twinset.documents.hosts import host_of
+from twinset.documents.pages.hosts import host_of
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ

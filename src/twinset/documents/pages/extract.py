@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from twinset.documents.items import web_page_worker as worker
+from twinset.documents.pages import worker
 from twinset.errors import MissingError, RowError, SourceError
 from twinset.wording import at_row
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.documents.reading import ENDINGS, opened, packed, read_all, write_all
 from tests.web_pages import INFO, page, record, words
-from twinset.documents.formats import warc, warc_records
+from twinset.documents.pages import warc, warc_records
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 
 ONE, TWO = words(1, 40), words(2, 40)

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.compressed import ByteWriter, open_reader
-from twinset.documents.formats.warc_records import DOCUMENTS, Record, Splitter
-from twinset.documents.hosts import host_of
-from twinset.documents.items.web_pages import MOST_BYTES as _MOST_PAGE
-from twinset.documents.items.web_pages import add_unreadable, page_texts
+from twinset.documents.pages.extract import MOST_BYTES as _MOST_PAGE
+from twinset.documents.pages.extract import add_unreadable, page_texts
+from twinset.documents.pages.hosts import host_of
+from twinset.documents.pages.warc_records import DOCUMENTS, Record, Splitter
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, MissingError, OptionError
 from twinset.options import ReadOptions

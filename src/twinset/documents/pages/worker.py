@@ -1,6 +1,6 @@
 """Program of a process that extracts the text of web pages; only this module imports the extractor.
 
-`web_pages.py` starts it by its path, so that nothing else is loaded: it takes 12 MB and starts in 30 ms. It is a
+`extract.py` starts it by its path, so that nothing else is loaded: it takes 12 MB and starts in 30 ms. It is a
 process of its own for three reasons. The extractor holds the interpreter lock, so that threads would not use a second
 core. A page that needs too much time or memory ends this process only. And what the parser keeps is given back.
 """

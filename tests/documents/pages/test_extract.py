@@ -15,9 +15,8 @@ import pytest
 
 from tests.documents.reading import opened, read_all
 from tests.web_pages import page, words
-from twinset.documents.items import web_page_worker as worker
-from twinset.documents.items import web_pages
-from twinset.documents.items.web_pages import MOST_BYTES, page_texts
+from twinset.documents.pages import extract, worker
+from twinset.documents.pages.extract import MOST_BYTES, page_texts
 from twinset.errors import OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 
@@ -150,7 +149,7 @@ def test_null_rows_and_requests_of_many_pages() -> None:
 def test_a_process_that_ends_costs_one_page_at_most() -> None:
     """A page is tried again if somebody ended the process; one with which the parser fails is named."""
     assert text_of(b"<p>start it") == "start it"
-    for waiting in list(web_pages._POOL._waiting):
+    for waiting in list(extract._POOL._waiting):
         os.kill(waiting._process.pid, signal.SIGKILL)
         waiting._process.wait()
     assert text_of(b"<p>again") == "again"
@@ -162,7 +161,7 @@ def failing_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str) -
     program.write_text(
         "import os, signal, sys\n"
         f"sys.path.append({str(Path(worker.__file__).parent)!r})\n"
-        "import web_page_worker as worker\n"
+        "import worker\n"
         "sys.path.append(sys.argv[1])\n"
         "whole = worker.page_text\n"
         "def page_text(page, charset):\n"
@@ -172,8 +171,8 @@ def failing_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str) -
         "try: worker.main(sys.stdin.buffer, sys.stdout.buffer)\n"
         "except EOFError: pass\n"
     )
-    monkeypatch.setattr(web_pages, "_PROGRAM", str(program))
-    monkeypatch.setattr(web_pages, "_POOL", web_pages._Pool())
+    monkeypatch.setattr(extract, "_PROGRAM", str(program))
+    monkeypatch.setattr(extract, "_POOL", extract._Pool())
 
 
 @pytest.mark.parametrize(
@@ -198,7 +197,7 @@ def test_a_page_with_which_the_parser_fails_is_named(
 
 def test_the_time_for_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     failing_process(monkeypatch, tmp_path, "\n        while True: pass")
-    program = Path(web_pages._PROGRAM)
+    program = Path(extract._PROGRAM)
     program.write_text(program.read_text().replace("whole =", "worker._SECONDS = 1\nwhole ="))
     done = page_texts([b"<p>one", b"<p>END", b"<p>two"])
     assert done.texts.to_pylist() == ["one", None, "two"]
@@ -208,8 +207,8 @@ def test_the_time_for_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_an_extractor_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "broken.py"
     program.write_text("import not_there")
-    monkeypatch.setattr(web_pages, "_PROGRAM", str(program))
-    monkeypatch.setattr(web_pages, "_POOL", web_pages._Pool())
+    monkeypatch.setattr(extract, "_PROGRAM", str(program))
+    monkeypatch.setattr(extract, "_POOL", extract._Pool())
     with pytest.raises(SourceError, match=r"the extractor cannot be loaded \(exit code 1\); reinstall resiliparse"):
         text_of(b"<p>x")
 
