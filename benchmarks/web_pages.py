@@ -48,7 +48,7 @@ def measure(setting: Setting) -> dict[str, Any]:
     result["true_pairs"] = len(truth)
     result["runs"] = [_run(setting, folder / name, truth, made, *more) for name, more in _RUNS.items()]
     few = folder / "few.parquet"
-    pq.write_table(made.table().slice(0, 300 if setting.quick else 2_000), few)
+    pq.write_table(made.table().slice(0, 300 if setting.quick else 1_000), few)
     result["documentation"], main = _documentation(setting, folder)
     for name, python, module, env in _contestants(setting):
         say(f"  {name}")
@@ -137,7 +137,7 @@ def _documentation(setting: Setting, folder: Path) -> tuple[dict[str, int], list
     if setting.pages is None:
         say("  real pages left out: give --pages FOLDER")
         return {}, []
-    table = real_pages.sample(setting.pages, 20 if setting.quick else 150)
+    table = real_pages.sample(setting.pages, 20 if setting.quick else 50)
     everything, texts = folder / "all-real.parquet", setting.fresh("main.parquet")
     pq.write_table(table, everything)
     run_program(interpreter(SELECTOLAX, setting.venvs), SELECTOLAX.module, str(everything), str(texts), "--main")

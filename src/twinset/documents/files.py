@@ -224,6 +224,8 @@ def why_not_text(
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)
+    if encoding == "utf-16" and options.html:
+        return None  # a byte-order mark says how to read a page
     if encoding is None:
         return "a binary file"
     if among:

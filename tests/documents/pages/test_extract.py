@@ -240,6 +240,16 @@ def test_threads_ask_processes_of_their_own() -> None:
     assert found == {number: [words(number * 100 + at, 50) for at in range(30)] for number in range(4)}
 
 
+def test_a_process_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failing_process(monkeypatch, tmp_path, "pass")
+    program = Path(extract._PROGRAM)
+    program.write_text(program.read_text().replace("stdout.buffer)", "stdout.buffer, 1)"))
+    assert text_of(b"<p>one") == "one"
+    (process,) = extract._POOL._waiting
+    assert process._process.wait(30) == -signal.SIGALRM
+    assert text_of(b"<p>two") == "two"
+
+
 def test_the_protocol_in_this_process() -> None:
     label, data = b"koi8-r", "<p>да".encode("koi8-r")
     request = struct.pack("<IHI", 1, len(label), len(data)) + label + data
@@ -272,6 +282,13 @@ def test_a_folder_of_pages(tmp_path: Path) -> None:
     assert read_all(opened(tmp_path, html=True, include=("*.txt",))).texts == [b"no page"]
     assert read_all(opened(tmp_path / "notes.txt", html=True)).texts == [b"no page"]
     assert read_all(opened(str(tmp_path / "*"), html=True)).ids == [str(tmp_path / "a.html"), str(tmp_path / "d.xhtml")]
+
+
+def test_a_page_in_utf_16_and_pages_in_a_named_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(page("žluťoučký kůň").encode("utf-16"))
+    assert read_all(opened(tmp_path, html=True)).texts == ["žluťoučký kůň".encode()]
+    (tmp_path / "a.html").write_bytes(page("café", charset="koi8-r").encode("latin-1"))
+    assert read_all(opened(tmp_path, html=True, encoding="latin-1")).texts == ["café".encode()]
 
 
 def test_a_folder_without_pages(tmp_path: Path) -> None:

@@ -97,6 +97,13 @@ def test_the_charset_of_the_header(tmp_path: Path, charset: str) -> None:
     assert read_all(opened(place, html=True)).texts == [f"{text} {text}".encode()]
 
 
+def test_a_named_encoding_is_for_pages_without_one(tmp_path: Path) -> None:
+    bare, declared = "<p>café".encode("cp1250"), "<p>да".encode("koi8-r")
+    records = [record("http://a/1", bare), record("http://a/2", declared, type="text/html; charset=koi8-r")]
+    rows = read_all(opened(write(tmp_path / "a.warc", *records), html=True, encoding="cp1250"))
+    assert rows.texts == ["café".encode(), "да".encode()]
+
+
 PACKERS = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress}
 
 

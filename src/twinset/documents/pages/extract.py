@@ -28,7 +28,8 @@ MOST_BYTES = 16 * 2**20
 
 _LARGE = 2**20  # such pages are parsed one at a time, whatever the number of threads
 _REQUEST = 2**20  # bytes of pages that are sent together
-_ENDED = (-signal.SIGTERM, -signal.SIGKILL)  # by somebody else, maybe: the page is tried again
+# By somebody else, maybe, or because nobody asked for a while: the page is tried again.
+_ENDED = (-signal.SIGTERM, -signal.SIGKILL, -signal.SIGALRM)
 
 _EXTRACTOR = "resiliparse"
 _PROGRAM = worker.__file__

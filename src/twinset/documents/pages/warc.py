@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.compressed import ByteWriter, open_reader
+from twinset.documents.encodings import decode, is_utf8
 from twinset.documents.pages.extract import MOST_BYTES as _MOST_PAGE
 from twinset.documents.pages.extract import add_unreadable, page_texts
 from twinset.documents.pages.hosts import host_of
@@ -181,7 +182,10 @@ class WarcChunk(Chunk):
                 texts[row], odd = _decoded(one.body, one.charset or self._part.options.encoding)
                 replaced += [row] if odd else []
         if pages:
-            done = page_texts([documents[row].body for row in pages], [documents[row].charset for row in pages])
+            encoding = self._part.options.encoding
+            unknown = "" if is_utf8(encoding) else encoding  # otherwise the page says it, or its bytes do
+            charsets = [documents[row].charset or unknown for row in pages]
+            done = page_texts([documents[row].body for row in pages], charsets)
             for row, text in zip(pages, done.texts.to_pylist(), strict=True):
                 texts[row] = text
             refused = [(pages[at], reason) for at, reason in done.unreadable]
@@ -282,8 +286,6 @@ def _charset(kind: str | None) -> str:
 
 
 def _decoded(body: bytes, charset: str) -> tuple[str, bool]:
-    from twinset.documents.encodings import decode
-
     try:
         return decode(body, charset)
     except LookupError:

@@ -20,6 +20,7 @@ DEEPEST = 512
 _TOO_DEEP = "*>" * DEEPEST + "*"
 _SECONDS = 10  # of processor time for one page; a large one takes less than one
 _MEMORY = 1536 * 2**20
+_IDLE = 60  # seconds without a request, after which a process ends
 _SNIFFED = 2**16  # bytes that are looked at to detect an encoding
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -118,8 +119,8 @@ def _answer(page: bytes, charset: str) -> tuple[int, str]:
         return REFUSED, f"it cannot be parsed: {str(error) or type(error).__name__}"
 
 
-def main(stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer requests until there are no more.
+def main(stdin: BinaryIO, stdout: BinaryIO, idle: int = 0) -> None:
+    """Answer requests until there are no more, or none comes for `idle` seconds (0: wait forever).
 
     A request is a number of pages, and the charset and the bytes of each, after their lengths. All of a request is read
     before the first answer is written, so that neither side waits for the other. An answer is how a page was read,
@@ -128,7 +129,9 @@ def main(stdin: BinaryIO, stdout: BinaryIO) -> None:
     stdout.write(b"\x01")
     stdout.flush()
     while True:
+        signal.alarm(idle)  # its signal ends the process
         (count,) = struct.unpack("<I", _read(stdin, 4))
+        signal.alarm(0)
         sizes = [struct.unpack("<HI", _read(stdin, 6)) for _ in range(count)]
         pages = [(_read(stdin, label).decode(), _read(stdin, size)) for label, size in sizes]
         for charset, page in pages:
@@ -147,4 +150,4 @@ if __name__ == "__main__":
     import resiliparse.extract.html2text  # noqa: F401 - before the first answer
 
     with contextlib.suppress(EOFError, BrokenPipeError):
-        main(sys.stdin.buffer, sys.stdout.buffer)
+        main(sys.stdin.buffer, sys.stdout.buffer, _IDLE)
