@@ -27,6 +27,7 @@ from benchmarks import (
     spark,
     startup,
     vectors,
+    web_pages,
     weighted,
 )
 
@@ -45,6 +46,7 @@ PARTS = {
     "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
     "vectors": ("Vectors", vectors.measure, vectors.table, vectors.goals),
     "images": ("Pictures", images.measure, images.table, images.goals),
+    "pages": ("Web pages", web_pages.measure, web_pages.table, web_pages.goals),
     "passages": ("Shared passages", passages.measure, passages.table, passages.goals),
     "containment": ("Containment", containment.measure, containment.table, containment.goals),
     "spark": ("Apache Spark", spark.measure, spark.table, spark.goals),

@@ -92,7 +92,8 @@ SHOWN: dict[str, Shown] = {
     for columns in SCORES.values()
     for column in columns
     for name in (column.name, column.removed, column.answer)
-} | {"recall": "share"}
+} | {"recall": "share", "share": "share", "pairs": "count"}
+SHOWN |= dict.fromkeys(("left_pages", "right_pages", "left_matched", "right_matched"), "count")
 """How the values of each column are shown, by its name in any table."""
 
 DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[0].name == "distance")
@@ -126,6 +127,14 @@ first document of equal content, `length` the characters, `shingles` the shingle
 it is compared, the same in every run that compares in this way: verdicts are tied to it."""
 
 
+HOSTS = pa.schema(
+    _required(
+        left=pa.string(), right=pa.string(), left_pages=pa.int64(), right_pages=pa.int64(), pairs=pa.int64(),
+        left_matched=pa.int64(), right_matched=pa.int64(), share=pa.float64(),
+    )
+)  # fmt: skip
+"""Pairs of hosts: the pages of each, the pairs of near-duplicate pages, the pages of each that have a near-duplicate on
+the other, and their share, the larger one of both hosts."""
 PASSAGES = pa.schema(
     _required(
         left=pa.string(), right=pa.string(), left_start=pa.int64(), left_end=pa.int64(), right_start=pa.int64(),

@@ -1330,7 +1330,30 @@ LEARNING = [
     Defect("textbook/traces.py", "if row in column:", "if row in columns[0]:", "tests/textbook/test_traces.py"),
 ]
 
+_WARC = "tests/documents/pages/test_warc.py"
+_EXTRACT = "tests/documents/pages/test_extract.py"
+_DEEPEST = "test_the_deepest_page_that_is_read"
+_ENDED = "test_a_process_that_ends_costs_one_page_at_most"
+_REPLACED = "test_bytes_that_are_not_what_the_page_declares_are_replaced_and_counted"
+_HOSTS = "tests/pairs/test_hosts.py"
+
+PAGES = [
+    Defect("documents/pages/worker.py", "comments=False, ", "", f"{_EXTRACT}::test_comments_are_no_content"),
+    Defect("documents/pages/worker.py", '"*>" * DEEPEST', '"*>" * (DEEPEST + 1)', f"{_EXTRACT}::{_DEEPEST}"),
+    Defect("documents/pages/worker.py", "_known(charset) or ", "", f"{_EXTRACT}::test_encodings_that_are_declared"),
+    Defect("documents/pages/extract.py", "code not in _ENDED or tried", "code or tried", f"{_EXTRACT}::{_ENDED}"),
+    Defect("documents/pages/extract.py", "done.replaced.append(row)", "pass", f"{_EXTRACT}::{_REPLACED}"),
+    Defect("documents/pages/warc.py", "self._put(head)", "pass", _WARC),
+    Defect("documents/pages/warc.py", "max(_SMALL, _BOMB * len(data)):", "most:", _WARC),
+    Defect("documents/pages/warc_records.py", "end + 4])\n", "end + 3])\n", _WARC),
+    Defect("documents/pages/warc_records.py", "left -= len(self._buffer)", "left -= 1", _WARC),
+    Defect("pairs/hosts.py", "(one != other) & (one >= 0)", "(one >= 0)", _HOSTS),
+    Defect("pairs/hosts.py", "right * self._count + left)", "left * self._count + right)", _HOSTS),
+    Defect("engines/local/steps/read.py", "column = next(", 'column = "id" or next(', "tests/jobs/test_web_pages.py"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
+    *PAGES,
 ]

@@ -11,7 +11,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.choose import engine_for
-from twinset.engines.local.write.result import PAIRS
+from twinset.engines.local.write.result import HOSTS, PAIRS
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.jobs.result import PairsResult
@@ -44,7 +44,7 @@ def find_pairs(
     Returns
     -------
     PairsResult
-        With `.pairs` (an Arrow table), `.summary` and `.plan`.
+        With `.pairs` (an Arrow table), `.summary` and `.plan`; with ``hosts=True`` also `.hosts`.
 
     Examples
     --------
@@ -72,7 +72,10 @@ def find_pairs(
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
     file = path / PAIRS if path is not None and folder else path
-    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure)
+    hosts = done.tables.get("hosts")
+    if checked.hosts is not None and path is not None:
+        hosts = path / HOSTS if folder else path
+    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:

@@ -107,6 +107,16 @@ FORMATS = {
             rows=True,
         ),
         Format(
+            "warc",
+            (".warc", ".wet"),
+            "WARC",
+            "one [web page](web-pages.md) per response, resource or conversion record",
+            "twinset.documents.pages.warc:WarcPart",
+            binary=True,
+            compressible=True,
+            kinds=("text",),
+        ),
+        Format(
             "npy",
             (".npy",),
             "NumPy arrays",

@@ -51,7 +51,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "split": ("text", "records"),
     "bag": SETS,
     **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
-    "lines": ("text",),
+    **dict.fromkeys(("lines", "html"), ("text",)),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),
     "n_bands": (*SETS, "weighted"),
@@ -115,7 +115,8 @@ def _texts(value: Any) -> str | tuple[str, ...]:
     return several
 
 
-def _vectors(value: Any) -> str | None:
+def optional_column(value: Any) -> str | None:
+    """Check a switch that may name a column: None if it is off, empty if it names none."""
     if value is None or value is False:
         return None
     if value is True:
@@ -162,7 +163,9 @@ class ItemOptions(Options):
     vectors: str | None = option(
         None,
         "Items are vectors, from .npy files or from this column of lists.",
-        Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
+        Check(
+            optional_column, "the name of a column, or True for .npy files or the only column of vectors", in_help=False
+        ),
         "[COLUMN]",
         bare="",
         common=True,

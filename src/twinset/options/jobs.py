@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import OptionSpec
+from twinset.options.checks import Check, OptionSpec
+from twinset.options.items import optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -66,6 +67,15 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
         default_text="every pair, once",
         common=True,
     )
+    hosts: str | None = option(
+        None,
+        "Report mirror sites instead: pairs of hosts, with the number and the share of their pages that are "
+        "near-duplicates. Ids are URLs, or this column has them.",
+        Check(optional_column, "the name of a column, or True for ids that are URLs", in_help=False),
+        "[COLUMN]",
+        bare="",
+        common=True,
+    )
     force: bool = option(False, *FORCE, result=False, common=True)
 
     @property
@@ -91,6 +101,12 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
             raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
+        for name in ("top", "identical") if self.hosts is not None else ():
+            if getattr(self, name) != defaults[name]:
+                raise OptionError(
+                    f"--{name} {getattr(self, name)} cannot be used with --hosts, which counts every pair of pages; "
+                    "leave one of them out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,6 +283,7 @@ class CompareOptions(ShingleOptions):
     title: ClassVar[str] = "Sketch"
 
     encoding: str = option("utf-8", *ENCODING)
+    html: bool = option(False, "Texts are web pages: compare the text of their main content.", checks.switch)
     sketch: str = option("fss", *SKETCH)
     n_hashes: int = option(
         128, "Hashes per sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")

@@ -30,6 +30,7 @@ from twinset.engines.local.steps.shingle_length import (
 )
 from twinset.engines.local.steps.short_fields import find_short_records
 from twinset.engines.local.write import result
+from twinset.engines.local.write.hosts import HostTable
 from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
@@ -86,6 +87,7 @@ class LocalRun(OpenedJob, Run):
         options: Any = job.options
         self.sketching: Plan | None = plan_for(options)
         self.judgements = read_judgements(options)  # early: comparing may take hours
+        self.hosts: HostTable | None = None
         super().__init__(job)
 
     @property
@@ -129,7 +131,9 @@ class LocalRun(OpenedJob, Run):
             corpus = reading.corpus()
             warn_of_unreadable(corpus)
             self.budget = self.budget.beside(corpus.documents)
-        if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
+        if isinstance(self.options, PairsOptions) and self.options.hosts is not None:  # early: comparing may take hours
+            self.hosts = HostTable(corpus, self.options.hosts)
+        if isinstance(self.options, DedupOptions) and corpus.border is None:  # the same
             check_columns(self.options.keep_rules, corpus, self.options.date_format)
         short = None
         if not self.found_lengths:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
-PAIRS = "pairs.parquet"
+PAIRS, HOSTS = "pairs.parquet", "hosts.parquet"
 _PARALLEL_MEMORY = 512 * 2**20  # free memory required to write tables and kept rows at the same time
 
 
@@ -55,12 +55,24 @@ def write_pairs(
     in_folder = run.job.pairs_folder
     ending = "" if in_folder else output.suffix if output else ".parquet"
     draft = run.room_for_output(f"out{ending}")
-    count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
+    portions, hosts = _ordered_pairs(run, join, pairs), run.hosts
+    if hosts is not None:
+        portions = hosts.counting(portions)
+    if hosts is not None and output is not None and not in_folder:
+        count = sum(map(len, portions))
+        hosts.write(draft)
+    else:
+        count = tables.write_pairs(draft / PAIRS if in_folder else draft, portions)
+        if hosts is not None and in_folder:
+            hosts.write(draft / HOSTS)
     written = _write_records(run, tables, draft) if in_folder else None
     run.timed("write", since)
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit, written)
+    if hosts is not None:
+        summary["hosts"] = hosts.about
     if output is None:
-        return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
+        found = {"pairs": pq.read_table(draft), **({} if hosts is None else {"hosts": hosts.table()})}
+        return Output(summary, join.plan, None, found)
     if in_folder:
         summary = seal_summary(draft, summary)
         write_summary(draft / "summary.json", summary)
