@@ -25,10 +25,12 @@ from twinset.documents.compressed import writing
 from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
 from twinset.documents.formats.python_objects import check_array, items_part, plain_text
+from twinset.documents.formats.sparse_rows import MatrixPart, is_sparse
 from twinset.documents.parts import Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import formats_for
+from twinset.options.items import VECTORS
 from twinset.wording import at_row, reason, with_article
 
 _ROWS = 2**16
@@ -110,6 +112,8 @@ class PythonSources:
 
     def open(self, given: Any, source: int) -> Part:
         """Open an object as a part; `source` is its number among the sources."""
+        if is_sparse(given):
+            return self._matrix(given, source)
         if isinstance(given, Mapping):
             return self._mapping(given, source)
         if is_lazy(given):
@@ -139,6 +143,15 @@ class PythonSources:
             raise no_long_table(type(given).__name__)
         ids = [_mapped_id(key) for key in given]
         return items_part(list(given.values()), ids, self.name_of("mapping"), source, self.options)
+
+    def _matrix(self, given: Any, source: int) -> Part:
+        name = self.name_of("matrix")
+        if self.options.item_kind not in VECTORS:
+            raise SourceError(
+                f"a sparse matrix holds vectors, not {self.options.item_noun}: compare its rows with vectors=True",
+                where=name,
+            )
+        return MatrixPart(name, source, self.options, given, self.alone)
 
     def _array(self, given: Any, source: int) -> Part:
         name = self.name_of("array")

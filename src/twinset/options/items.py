@@ -16,15 +16,18 @@ from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import Check, parse_shingle
 
-KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "images")
+KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "sparse", "images")
 SETS = ("text", "records", "items", "groups")
 """The kinds that are read as sets of hashes and compared by Jaccard similarity."""
 
 PACKED = ("records", "items", "groups")
 """The kinds in `SETS` that are read in a packed form: eight bytes per element, or the texts of several columns."""
 
-MEASURED = ("weighted", "codes", "vectors", "images")
+MEASURED = ("weighted", "codes", "vectors", "sparse", "images")
 """The kinds that are stored in memory and joined by a measure of their own."""
+
+VECTORS = ("vectors", "sparse")
+"""The kinds of vectors: ``--top`` finds their nearest at any distance."""
 
 _TEXTS_ALLOWED = "the name of a column; several for a record, each COLUMN[,SHINGLE[,WEIGHT]], such as 'name,char:3,2'"
 
@@ -36,10 +39,11 @@ _NAMES = {
     "weighted": "weighted sets",
     "codes": "bit codes",
     "vectors": "vectors",
+    "sparse": "sparse vectors",
     "images": "pictures",
 }
 
-_FLAGS = {"records": "text", "groups": "group", "weighted": "group"}  # of the other kinds: the name of the kind
+_FLAGS = {"records": "text", "groups": "group", "weighted": "group", "sparse": "vectors"}  # of the other kinds: the name of the kind
 
 # Kinds to which an option applies; an option that is not listed applies to all.
 _MEANING: dict[str, tuple[str, ...]] = {
@@ -55,7 +59,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "n_hashes": (*SETS, "weighted"),
     "n_bands": (*SETS, "weighted"),
     "rows_per_band": (*SETS, "weighted"),
-    "threshold": (*SETS, "weighted", "vectors"),
+    "threshold": (*SETS, "weighted", "vectors", "sparse"),
     "recall": (*SETS, "weighted", "vectors"),
     **dict.fromkeys(("contained", "least_shingles"), SETS),
     "distance": ("codes", "vectors", "images"),
@@ -160,11 +164,17 @@ class ItemOptions(Options):
     )
     vectors: str | None = option(
         None,
-        "Items are vectors, from .npy files or from this column of lists.",
-        Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
+        "Items are vectors, from .npy or .npz files or from this column of lists.",
+        Check(_vectors, "the name of a column, or True for .npy and .npz files or the only column of vectors", in_help=False),
         "[COLUMN]",
         bare="",
         common=True,
+    )
+    sparse: bool = option(
+        False,
+        "With --vectors: vectors are sparse, of which only numbers other than 0 are stored and compared. Those of .npz "
+        "files and SciPy matrices always are.",
+        checks.switch,
     )
     images: bool = option(False, "Items are pictures.", checks.switch, common=True)
     distance: float | None = option(
@@ -185,7 +195,7 @@ class ItemOptions(Options):
         if self.codes is not None:
             return "codes"
         if self.vectors is not None:
-            return "vectors"
+            return "sparse" if self.sparse else "vectors"
         if self.images:
             return "images"
         return "text" if isinstance(self.text, str) else "records"
@@ -210,7 +220,7 @@ class ItemOptions(Options):
             return "distance"
         if self.item_kind in ("codes", "images"):
             return "bits"
-        if self.item_kind == "vectors":
+        if self.item_kind in VECTORS:
             return "cosine" if self.distance is None else "distance"
         return "jaccard" if getattr(self, "contained", None) is None else "containment"
 
@@ -266,6 +276,8 @@ class ItemOptions(Options):
             raise OptionError(f"{present} needs {missing}: --group names the set of a row, --item its element")
         if self.weight is not None and self.group is None and self.items is None:
             raise OptionError("--weight needs --group and --item, or --items: it is the weight of their elements")
+        if self.sparse and self.vectors is None:
+            raise OptionError("--sparse needs --vectors: it says how vectors are stored and compared")
         by_cosine = getattr(self, "threshold", None) != self.defaults().get("threshold")
         if self.item_kind == "vectors" and self.distance is not None and by_cosine:
             raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
