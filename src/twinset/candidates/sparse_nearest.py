@@ -1,13 +1,10 @@
-"""Find the nearest of each sparse vector by an inverted list of columns, without missing one.
+"""Find the nearest of each sparse vector by inverted lists of columns, without missing one.
 
-The lists of a vector's columns are read from the rarest on, and the products with all vectors summed up. Before the
-long lists of frequent columns, it is checked at a few cuts whether to go on: the best so far, multiplied out, tell which
-cosine the last of the wanted ones has at least, and by Cauchy and Schwarz the columns before the cut add at most the
-product of the lengths of two vectors there. Where multiplying out the vectors that can still be among the best is less
-work than the rest of the lists, that is done, else the lists are read on.
+The lists of all columns of a vector are read, and the products with all vectors summed up in 32-bit floats. With a
+margin for their rounding, what is yielded has the exact nearest in it, and all that are as near as the last of them.
 
-Products are of 32-bit floats, with a margin for their rounding: what is yielded has the exact nearest in it, and all
-that are as near as the last of them.
+Bounds that leave out the lists of frequent columns were tried: multiplying out the vectors that remain costs as much as
+these lists, which are read in order.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from twinset.candidates import sparse_nearest_kernels as kernels
 from twinset.candidates.sparse import Lists, by_frequency, rounding
 from twinset.schema import Hashes, Numbers, Places, SparseVectors
 
-_CUTS = (4096, 1024, 512, 256, 128, 64, 32, 16, 8, 4)
 _LEAST_ROOM = 1 << 18
 _NO_GROUPS = np.empty(0, np.uint64)
 
@@ -49,16 +45,10 @@ class SparseNearest:
         groups: Hashes | None = None,
     ) -> None:  # fmt: skip
         self.slack = 2 * rounding(vectors)
-        self._columns, self._first = columns, first
-        self._groups = _NO_GROUPS if groups is None else groups
+        self._first, self._groups = first, _NO_GROUPS if groups is None else groups
         self._vectors = by_frequency(vectors, scale, columns)
         counts = np.diff(self._vectors.offsets)
         self._lists = Lists.of(self._vectors, np.where(np.arange(len(counts)) < first, counts, 0), columns)
-        self._cuts = np.array([cut for cut in _CUTS if cut < columns] + [0], np.int64)
-        self._lengths = np.empty((len(self._cuts), len(counts)), np.float32)
-        kernels.cut_lengths(
-            self._vectors.offsets, self._vectors.columns, self._vectors.values, self._cuts, self._lengths
-        )
 
     def candidates(self, queries: Places, wanted: int, limit: float | None = None) -> Iterator[tuple[Places, Numbers]]:
         """Yield candidates for a few queries at a time, in order: the end of those of each query, and their positions.
@@ -66,17 +56,15 @@ class SparseNearest:
         wanted: number of neighbours, not counting the query itself.
         limit: minimum cosine.
         """
-        n, own, lists = len(self._lengths[0]), self._vectors, self._lists
-        sums, spread = np.zeros(n, np.float32), np.zeros(self._columns, np.float32)
-        rows, totals = np.empty(max(n, wanted), np.uint32), np.empty(n, np.float32)
+        n, own, lists = len(self._vectors.offsets) - 1, self._vectors, self._lists
+        sums, rows, totals = np.zeros(n, np.float32), np.empty(n, np.uint32), np.empty(n, np.float32)
         out, ends = np.empty(n + _LEAST_ROOM, np.uint32), np.empty(len(queries), np.int64)
         least = -2.0 if limit is None else limit - self.slack
         state = np.zeros(1, np.int64)
         while state[0] < len(queries):
             first = int(state[0])
             count = kernels.nearest(
-                own.offsets, own.columns, own.values, queries, lists.starts, lists.rows, lists.values, self._cuts,
-                self._lengths, self._groups, self._first, n, wanted, least, self.slack, state, sums, spread, rows,
-                totals, out, ends,
+                own.offsets, own.columns, own.values, queries, lists.starts, lists.rows, lists.values, self._groups,
+                self._first, n, wanted, least, self.slack, state, sums, rows, totals, out, ends,
             )  # fmt: skip
             yield ends[first : int(state[0])].copy(), out[:count].copy()
