@@ -1,8 +1,8 @@
 """Join sparse vectors by an inverted list of their rarest columns, without missing a pair at the threshold.
 
-Vectors are scaled to length 1, and their columns ordered from the most frequent to the rarest. The head of a vector, its
-most frequent columns, is as long as it can be below a limit that is at most the threshold; only the rest is listed. By
-Cauchy and Schwarz two heads, or a head and a vector, have a product below the limit. So a pair that reaches the
+Vectors are scaled to length 1, and their columns ordered from the most frequent to the rarest. The head of a vector,
+its most frequent columns, is as long as it can be below a limit that is at most the threshold; only the rest is listed.
+By Cauchy and Schwarz two heads, or a head and a vector, have a product below the limit. So a pair that reaches the
 threshold has a listed column of both in common, and frequent columns, whose lists are long, are not looked at.
 
 Vectors are numbered by their first listed column, the rarest first. A query meets earlier vectors only, in the lists of

@@ -14,6 +14,7 @@ from twinset.options import PairsOptions
 from twinset.options.survey import CurveOptions
 from twinset.plan.choose import band_plan
 from twinset.plan.codes import CodeJoinPlan
+from twinset.plan.sparse import SparsePlan
 
 if TYPE_CHECKING:
     from twinset.evaluation.plan_of_items import ItemPlan, Rival
@@ -32,7 +33,10 @@ def command(sources: Sequence[str], given: dict[str, Any], options: CurveOptions
         raise OptionError(f"--plot cannot be used with {options.item_flag}: it draws curves of vectors")
     found = _survey(sources, given, json) if sources else None
     chosen: Any = found.plan if found else _hypothetical_plan(options)
-    vectors = chosen if options.measure in ("cosine", "distance") else None
+    exact = isinstance(chosen, SparsePlan)
+    if plot and exact:
+        raise OptionError("--plot cannot be used with sparse vectors: every pair is found, so there is no curve")
+    vectors = chosen if options.measure in ("cosine", "distance") and not exact else None
     if plot and vectors:
         _plot(plot, vectors)
     if json:
@@ -55,6 +59,8 @@ def _hypothetical_plan(options: CurveOptions) -> Any:
         return CodeJoinPlan(64, int(options.reach), int(options.reach) + 1)
     if options.measure == "jaccard":
         return band_plan(options)
+    if options.item_kind == "sparse":
+        raise OptionError("sparse vectors need no plan: every pair is found; name a source to read them")
     from twinset.plan.vectors import vector_plan  # loads NumPy and kernels, which only vectors need
 
     limit = options.threshold if options.measure == "cosine" else options.reach

@@ -136,7 +136,8 @@ def no_columns(part: Part, options: ReadOptions) -> None:
                 "give a table, or leave it out"
             )
     if options.item_kind in VECTORS:
-        raise OptionError(f"{part.name}: --vectors reads .npy and .npz files and columns of tables, but this is a text file")
+        files = ".npy and .npz files and columns of tables"
+        raise OptionError(f"{part.name}: --vectors reads {files}, but this is a text file")
 
 
 def no_flags(name: str, what: str = "text files") -> OptionError:

@@ -21,8 +21,8 @@ from twinset.documents.formats.sparse_rows import SparsePart, checked_rows, chec
 from twinset.documents.items.sparse_vectors import CsrRows
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
-from twinset.options.items import VECTORS
 from twinset.options.checks import shown_names, shown_size
+from twinset.options.items import VECTORS
 from twinset.system.arrays import offsets_of
 from twinset.system.memory import default_memory
 
@@ -86,7 +86,7 @@ class NpzPart(SparsePart):
         """Sort numbers by their row; those of a row keep their order."""
         if not len(rows) == len(columns) == len(values) or rows.dtype.kind not in "iu" or rows.ndim != 1:
             raise SourceError("the matrix is damaged: its rows, columns and numbers differ in length", where=self.name)
-        if len(rows) and not (0 <= rows.min() and rows.max() < self.shape[0]):
+        if len(rows) and not (rows.min() >= 0 and rows.max() < self.shape[0]):
             raise SourceError(f"the matrix is damaged: a number is beyond its {self.shape[0]:,} rows", where=self.name)
         order = np.argsort(rows, kind="stable")
         starts = offsets_of(np.bincount(rows.astype(np.int64), minlength=self.shape[0]))

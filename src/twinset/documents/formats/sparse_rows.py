@@ -107,7 +107,7 @@ class MatrixPart(SparsePart):
 
     def _load(self) -> CsrRows:
         one = self._matrix
-        return checked_rows(np.asarray(one.indptr), np.asarray(one.indices), np.asarray(one.data), self.shape, self.name)
+        return checked_rows(*map(np.asarray, (one.indptr, one.indices, one.data)), self.shape, self.name)
 
     @property
     def as_array(self) -> bool:
@@ -217,8 +217,8 @@ def checked_rows(starts: Any, columns: Any, values: Any, shape: tuple[int, int],
     if len(wrong):
         row = int(np.searchsorted(starts, wrong[0], side="right")) - 1
         raise SourceError(
-            f"the matrix is damaged: row {row:,}, counted from 0, has a number in column {int(columns[wrong[0]]):,}, and "
-            f"there are {shape[1]:,} columns",
+            f"the matrix is damaged: row {row:,}, counted from 0, has a number in column {int(columns[wrong[0]]):,}, "
+            f"and there are {shape[1]:,} columns",
             where=name,
         )
     return CsrRows(starts, columns, values)

@@ -93,6 +93,23 @@ def packed_sparse(rows: CsrRows) -> PackedRows:
     return _as_column(entries, np.bincount(owners[kept], minlength=len(rows))), sorted(bad.items())
 
 
+def both_dense(left: bytes, right: bytes) -> npt.NDArray[np.float64]:
+    """Unpack two vectors as dense ones of the columns that either has.
+
+    Examples
+    --------
+    >>> one, other = np.array([(2, 3.0), (7, 1.5)], ENTRY), np.array([(7, 4.0)], ENTRY)
+    >>> both_dense(one.tobytes(), other.tobytes()).tolist()
+    [[3.0, 1.5], [0.0, 4.0]]
+    """
+    both = [np.frombuffer(one, ENTRY) for one in (left, right)]
+    columns = np.union1d(both[0]["column"], both[1]["column"])
+    dense = np.zeros((2, len(columns)))
+    for row, one in enumerate(both):
+        dense[row, np.searchsorted(columns, one["column"])] = one["value"]
+    return dense
+
+
 def sparse_of(packed: Any) -> Any:
     """Pack dense vectors, packed as 32-bit floats, as sparse ones.
 

@@ -9,12 +9,13 @@ import numpy as np
 from twinset.candidates.sparse_nearest import SparseNearest
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.joins.base import Candidates
-from twinset.engines.local.joins.nearest_vectors import NearestVectors, Neighbours
 from twinset.engines.local.joins.in_memory import InMemoryJoin
-from twinset.engines.local.joins.sparse import SparsePlan, SparseVectorJoin
+from twinset.engines.local.joins.nearest_vectors import NearestVectors, Neighbours
+from twinset.engines.local.joins.sparse import SparseVectorJoin
 from twinset.engines.local.joins.vectors import slices
-from twinset.pairs.sparse import nearest
 from twinset.errors import OptionError
+from twinset.pairs.sparse import nearest
+from twinset.plan.sparse import SparsePlan
 from twinset.schema import Places
 from twinset.system.scratch import Spool
 

@@ -1,8 +1,6 @@
 """Join of sparse vectors in memory, exact: by inverted lists of their rare columns."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +8,7 @@ from twinset.candidates.sparse import SparseJoin
 from twinset.documents.items.sparse_vectors import ENTRY
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.pairs.sparse import compacted, like, similar, squares
+from twinset.plan.sparse import SparsePlan
 from twinset.schema import Bytes, Numbers, Places, Scores, SparseVectors
 from twinset.system.arrays import offsets_of, ranges
 
@@ -19,28 +18,6 @@ _BYTES_A_VECTOR = 96
 _SHORT_TIME = 1e8  # nanoseconds that an audit may always take
 _MULTIPLIED = 1.5  # nanoseconds for a number of one of all vectors
 _MIN_AUDITED = 64
-
-
-@dataclass(frozen=True)
-class SparsePlan:
-    """The plan of an exact search: `threshold` is the minimum cosine, None for any; `top` the number of neighbours."""
-
-    threshold: float | None
-    columns: int
-    top: int | None = None
-
-    def __str__(self) -> str:
-        if self.top is None:
-            return f"exact, by lists of rare columns: every pair at cosine {self.threshold:g} is found"
-        end = "" if self.threshold is None else f" with a cosine of at least {self.threshold:g}"
-        return f"exact, by lists of columns: the {self.top} nearest of each vector{end}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the plan as plain values, ready for JSON."""
-        return {
-            "measure": "cosine", "method": "exact", "threshold": self.threshold, "columns": self.columns,
-            "top": self.top, "reached": 1.0,
-        }  # fmt: skip
 
 
 class SparseVectorJoin(InMemoryJoin):
