@@ -30,7 +30,7 @@ from twinset.documents.parts import Part
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import formats_for
-from twinset.options.items import VECTORS
+from twinset.options.items import KIND_OPTIONS, VECTORS
 from twinset.wording import at_row, reason, with_article
 
 _ROWS = 2**16
@@ -67,6 +67,19 @@ def holds_rows(items: Iterable[Any], options: ReadOptions) -> bool:
     """
     first = next((one for one in items if one is not None), None)
     return is_table(first) or (is_row(first) and options.item_kind not in _OF_ITS_OWN)
+
+
+def with_kind(sources: Iterable[object], options: dict[str, Any]) -> dict[str, Any]:
+    """Add `vectors` to the options of a job over sparse matrices, which hold nothing else.
+
+    Examples
+    --------
+    >>> with_kind([["a text"]], {"threshold": 0.9})
+    {'threshold': 0.9}
+    """
+    if any(name in options for name in KIND_OPTIONS) or not any(map(is_sparse, sources)):
+        return options
+    return {**options, "vectors": True}
 
 
 def refuse_uniterable(given: object) -> None:

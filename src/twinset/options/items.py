@@ -26,6 +26,9 @@ PACKED = ("records", "items", "groups")
 MEASURED = ("weighted", "codes", "vectors", "sparse", "images")
 """The kinds that are stored in memory and joined by a measure of their own."""
 
+KIND_OPTIONS = ("text", "items", "group", "codes", "vectors", "images")
+"""The options that select a kind of items."""
+
 VECTORS = ("vectors", "sparse")
 """The kinds of vectors: ``--top`` finds their nearest at any distance."""
 
@@ -43,7 +46,8 @@ _NAMES = {
     "images": "pictures",
 }
 
-_FLAGS = {"records": "text", "groups": "group", "weighted": "group", "sparse": "vectors"}  # of the other kinds: the name of the kind
+# Of the other kinds: the name of the kind.
+_FLAGS = {"records": "text", "groups": "group", "weighted": "group", "sparse": "vectors"}
 
 # Kinds to which an option applies; an option that is not listed applies to all.
 _MEANING: dict[str, tuple[str, ...]] = {
@@ -165,7 +169,7 @@ class ItemOptions(Options):
     vectors: str | None = option(
         None,
         "Items are vectors, from .npy or .npz files or from this column of lists.",
-        Check(_vectors, "the name of a column, or True for .npy and .npz files or the only column of vectors", in_help=False),
+        Check(_vectors, "the name of a column, or True for .npy, .npz or the only column of vectors", in_help=False),
         "[COLUMN]",
         bare="",
         common=True,

@@ -94,7 +94,7 @@ class SparsePart(Part):
 class MatrixPart(SparsePart):
     """A sparse matrix in memory; if it is the only source without a path, rows are named by their position alone."""
 
-    format = "matrix"
+    format = "npz"
 
     def __init__(self, name: str, source: int, options: ReadOptions, matrix: Any, alone: bool) -> None:
         super().__init__(name, source, options)
@@ -107,7 +107,8 @@ class MatrixPart(SparsePart):
 
     def _load(self) -> CsrRows:
         one = self._matrix
-        return checked_rows(*map(np.asarray, (one.indptr, one.indices, one.data)), self.shape, self.name)
+        starts, columns, values = (np.asarray(array) for array in (one.indptr, one.indices, one.data))
+        return checked_rows(starts, columns, values, self.shape, self.name)
 
     @property
     def as_array(self) -> bool:
@@ -118,6 +119,10 @@ class MatrixPart(SparsePart):
     def row_prefix(self) -> str:
         """The name of the matrix, unless it is the only source without a path."""
         return "" if self._alone else super().row_prefix
+
+    def store(self, path: Path) -> None:
+        """Write all rows to a file, which is read again as a part of the same rows."""
+        write_npz(path, [self.rows], self.shape[1], self.as_array)
 
     def digest(self) -> str:
         """SHA-256 of the numbers, their columns and the starts of the rows."""
@@ -160,25 +165,8 @@ class NpzWriter(KeptWriter):
         self._kept.append(block.payload.chosen(chosen))
 
     def close(self) -> None:
-        """Write the file; it has no time in it, so that equal rows make equal bytes."""
-        counts = np.concatenate([np.diff(rows.starts) for rows in self._kept] or [np.zeros(0, np.int64)])
-        starts = offsets_of(counts)
-        kind = np.int32 if starts[-1] < 2**31 else np.int64
-        arrays: dict[str, Any] = {
-            "indices": _joined([rows.columns for rows in self._kept], kind),
-            "indptr": starts.astype(kind),
-            "format": np.array(b"csr"),
-            "shape": np.array([len(counts), self.columns], np.int64),
-            "data": _joined([rows.values for rows in self._kept], np.float64),
-        }
-        if self.as_array:
-            arrays["_is_array"] = np.array(True)
-        with writing(self.path), zipfile.ZipFile(self.path, "w", compresslevel=_LEVEL) as file:
-            for name, array in arrays.items():
-                member = zipfile.ZipInfo(f"{name}.npy")
-                member.compress_type = zipfile.ZIP_DEFLATED
-                with file.open(member, "w", force_zip64=True) as stream:
-                    np.lib.format.write_array(stream, array, allow_pickle=False)
+        """Write the file."""
+        write_npz(self.path, self._kept, self.columns, self.as_array)
         self._kept.clear()
 
     def abort(self) -> None:
@@ -186,6 +174,28 @@ class NpzWriter(KeptWriter):
         self._kept.clear()
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
+
+
+def write_npz(path: Path, pieces: list[CsrRows], columns: int, as_array: bool) -> None:
+    """Write rows as ``scipy.sparse.save_npz`` does, without the time, so that equal rows make equal bytes."""
+    counts = np.concatenate([np.diff(rows.starts) for rows in pieces] or [np.zeros(0, np.int64)])
+    starts = offsets_of(counts)
+    kind = np.int32 if starts[-1] < 2**31 else np.int64
+    arrays: dict[str, Any] = {
+        "indices": _joined([rows.columns for rows in pieces], kind),
+        "indptr": starts.astype(kind),
+        "format": np.array(b"csr"),
+        "shape": np.array([len(counts), columns], np.int64),
+        "data": _joined([rows.values for rows in pieces], np.float64),
+    }
+    if as_array:
+        arrays["_is_array"] = np.array(True)
+    with writing(path), zipfile.ZipFile(path, "w", compresslevel=_LEVEL) as file:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.compress_type = zipfile.ZIP_DEFLATED
+            with file.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def is_sparse(value: object) -> bool:

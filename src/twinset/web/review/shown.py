@@ -124,7 +124,8 @@ class ShownDocuments:
     @property
     def unit(self) -> str:
         """What lengths are of; empty where all are equal."""
-        units = {"text": "character", "records": "character", "images": "pixel", "codes": "", **dict.fromkeys(VECTORS, "")}
+        units = {"text": "character", "records": "character", "images": "pixel"}
+        units.update(dict.fromkeys(("codes", *VECTORS), ""))
         return units.get(self.kind, "element")
 
     def _index(self, places: Whole, beginnings: Sequence[str]) -> None:
