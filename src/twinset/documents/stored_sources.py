@@ -73,7 +73,8 @@ class StoredSource:
         if self.format == TablePart.format:
             return SpooledPart(self.name, source, options, self.path)
         with open(self.path, "rb") as start:
-            codec = None if self.format == MatrixPart.format else codec_of(start.read(8))  # a matrix is a ZIP file itself
+            packed = self.format == MatrixPart.format  # a ZIP file itself
+            codec = None if packed else codec_of(start.read(8))
         file = SourceFile(self.path, self.name, source, (self.path.name,), 1, self.format, codec)
         return file_part(file, PurePosixPath(self.kept_name), options)
 

@@ -57,7 +57,8 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
         if checked.index is None:
             with engine.open(_job(engine, sources, checked, output, reporter)) as run:
                 done = pipeline.dedup(run)
-                return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle, sparse=run.options.sparse))
+                settled = {"shingle": run.options.shingle, "sparse": run.options.sparse}
+                return DedupResult.of(done, sources, replace(checked, **settled))
         from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
         with index_dedup.open_index(checked.index) as index:

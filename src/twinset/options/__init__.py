@@ -5,8 +5,8 @@ the dataclasses below. They only store and check values; nothing heavy is import
 
     ItemOptions                  PlanOptions
          │                           │
-    ReadOptions  ShingleOptions  ContainmentOptions  RunOptions  AuditOptions
-          └───────────┴────┬─────────────┴──────────────┴────────────┘
+    ReadOptions  ShingleOptions  ContainmentOptions  TableOptions  RunOptions  AuditOptions
+          └───────────┴────┬─────────────┴────────────┴─────────────┴────────────┘
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
 """
 
@@ -20,6 +20,7 @@ from twinset.options.steps import (
     ReadOptions,
     RunOptions,
     ShingleOptions,
+    TableOptions,
 )
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "ReadOptions",
     "RunOptions",
     "ShingleOptions",
+    "TableOptions",
     "option",
 ]

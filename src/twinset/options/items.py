@@ -70,6 +70,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "exact": (*SETS, "vectors"),
     "index": ("text",),
     "copy": ("text", "images"),
+    **dict.fromkeys(("tables", "bits", "probes"), ("vectors",)),
 }
 
 

@@ -26,6 +26,7 @@ from twinset.options.steps import (
     ReadOptions,
     RunOptions,
     ShingleOptions,
+    TableOptions,
 )
 
 _PLAN = dict(PlanOptions.specs())
@@ -33,7 +34,9 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class PairsOptions(
+    AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions, ReadOptions
+):  # fmt: skip
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -113,7 +116,8 @@ class ArrivalOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(
-    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions,
+    ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""
 

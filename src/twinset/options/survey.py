@@ -9,7 +9,7 @@ from twinset.options import checks
 from twinset.options.base import option
 from twinset.options.checks import Check
 from twinset.options.items import KINDS, SETS
-from twinset.options.steps import ContainmentOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
+from twinset.options.steps import ContainmentOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, TableOptions
 
 __all__ = ["CurveOptions", "SurveyOptions"]
 
@@ -42,7 +42,7 @@ class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveOptions(ContainmentOptions, SurveyOptions):
+class CurveOptions(TableOptions, ContainmentOptions, SurveyOptions):
     """The options of ``twinset plan``."""
 
     title: ClassVar[str] = "Curves"

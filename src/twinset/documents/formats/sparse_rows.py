@@ -250,7 +250,7 @@ def checked_shape(shape: tuple[int, ...], name: str) -> tuple[int, int]:
 
 
 def _joined(arrays: list[Any], kind: Any) -> Any:
-    return np.concatenate(arrays) if arrays else np.zeros(0, kind)
+    return np.concatenate(arrays, dtype=arrays[0].dtype) if arrays else np.zeros(0, kind)
 
 
 def _native(array: Any) -> Any:
