@@ -111,7 +111,8 @@ def test_every_form_of_a_matrix() -> None:
     unsorted = rows.copy()
     for row in range(60):
         part = slice(unsorted.indptr[row], unsorted.indptr[row + 1])
-        unsorted.indices[part], unsorted.data[part] = unsorted.indices[part][::-1].copy(), unsorted.data[part][::-1].copy()
+        unsorted.indices[part] = unsorted.indices[part][::-1].copy()
+        unsorted.data[part] = unsorted.data[part][::-1].copy()
     twice = sparse.coo_matrix(rows)
     twice = sparse.csr_matrix(
         (np.repeat(twice.data / 2, 2), np.repeat(twice.col, 2), 2 * rows.indptr), rows.shape
@@ -119,8 +120,8 @@ def test_every_form_of_a_matrix() -> None:
     wide = rows.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     zeros = sparse.csr_matrix(np.where(rows.toarray() == 0, 0, rows.toarray()))
-    forms = [rows.astype(np.float64), rows.tocsc(), rows.tocoo(), rows.tolil(), sparse.csr_array(rows), unsorted, twice, wide, zeros]
-    for form in forms:
+    layouts = [rows.astype(np.float64), rows.tocsc(), rows.tocoo(), rows.tolil(), sparse.csr_array(rows)]
+    for form in (*layouts, unsorted, twice, wide, zeros):
         assert listed(twinset.find_pairs(form, threshold=0.4, progress=False)) == wanted, type(form)
 
 
@@ -172,17 +173,16 @@ def test_empty_rows_and_numbers_that_are_none() -> None:
 def test_kept_rows_are_a_file_of_the_same_form(tmp_path: Path) -> None:
     rows = tfidf(200, 300, seed=9, near=60).astype(np.float64)
     sparse.save_npz(tmp_path / "rows.npz", rows)
-    result = twinset.dedup(str(tmp_path / "rows.npz"), vectors=True, threshold=0.4, output=tmp_path / "out", progress=False)
+    options: dict[str, Any] = {"vectors": True, "threshold": 0.4, "progress": False}
+    result = twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "out", **options)
     kept = sparse.load_npz(tmp_path / "out/kept/rows.npz")
     gone = {number(id) for id in result.removed["id"].to_pylist()}
     assert 20 < len(gone) <= 80
     assert kept.dtype == np.float64
     left = [row for row in range(200) if row not in gone]
     assert (kept != rows[left]).nnz == 0
-    again = twinset.find_pairs(str(tmp_path / "out/kept/rows.npz"), vectors=True, threshold=0.4, progress=False)
-    assert {(left[a], left[b]) for a, b in listed(again)} <= {
-        pair for pair in listed(twinset.find_pairs(rows, threshold=0.4, progress=False))
-    }
+    again = twinset.find_pairs(str(tmp_path / "out/kept/rows.npz"), **options)
+    assert listed(again) == {}
 
 
 def test_a_result_is_explained_reported_and_recut(tmp_path: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import twinset
 from tests.directions import away, beside, directions
-from twinset.cli import main
 from twinset.errors import OptionError, PlanWarning
 
 PAIRS, SEEDS = 1500, 4
@@ -22,7 +19,10 @@ PAIRS, SEEDS = 1500, 4
 def share_found(options: dict[str, Any], limit: dict[str, float], seed: int) -> tuple[float, float]:
     """The share of planted pairs at the limit that is found, and what the plan says."""
     one = directions(PAIRS, 48, seed)
-    other = beside(one, limit["threshold"] + 1e-6, seed) if "threshold" in limit else away(one, limit["distance"] - 1e-5, seed)
+    if "threshold" in limit:
+        other = beside(one, limit["threshold"] + 1e-6, seed)
+    else:
+        other = away(one, limit["distance"] - 1e-5, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlanWarning)
         found = twinset.find_pairs(
@@ -51,7 +51,7 @@ def share_found(options: dict[str, Any], limit: dict[str, float], seed: int) -> 
 def test_the_share_found_is_the_stated_one(options: dict[str, Any], limit: dict[str, float]) -> None:
     """Within four standard errors of the pairs and of the simulation, and 0.02 for tables that all pairs share."""
     shares = [share_found(options, limit, seed) for seed in range(1, SEEDS + 1)]
-    measured, stated = float(np.mean([one for one, _ in shares])), shares[0][1]
+    measured, stated = np.mean(shares, axis=0).tolist()  # the plan may differ with the vectors
     error = math.sqrt(stated * (1 - stated) * (1 / (PAIRS * SEEDS) + 1 / 8192))
     assert abs(measured - stated) < 4 * error + 0.02, (measured, stated)
 
@@ -62,7 +62,7 @@ def test_beside_given_tables_the_rest_is_chosen_for_the_recall() -> None:
         found = twinset.find_pairs(vectors, vectors=True, threshold=0.9, tables=tables, progress=False)
         assert found.plan.tables == tables
         assert found.plan.reached >= 0.98
-    with pytest.warns(PlanWarning, match=r"1 table of 16 bits: .* probability 0\.08\d+, less than the requested recall"):
+    with pytest.warns(PlanWarning, match=r"1 table of 16 bits: .* 0\.08\d+, less than the requested recall"):
         few = twinset.find_pairs(vectors, vectors=True, threshold=0.9, tables=1, bits=16, probes=0, progress=False)
     assert few.plan.reached < 0.1
 
@@ -84,7 +84,7 @@ def test_the_nearest_by_given_tables() -> None:
         ({"bits": 3}, "bits does not apply to texts"),
         ({"items": "i", "probes": 3}, "probes does not apply to sets"),
         ({"vectors": True, "sparse": True, "tables": 3}, "tables does not apply to sparse vectors"),
-        ({"vectors": True, "exact": True, "tables": 3}, "tables=3 cannot be used with exact|tables cannot be used with exact"),
+        ({"vectors": True, "exact": True, "tables": 3}, "cannot be used with exact=True, which compares all vectors"),
         ({"vectors": True, "distance": 1.0, "bits": 3}, "keys are strips, not bits"),
         ({"vectors": True, "distance": 0.0, "probes": 3}, "which finds equal vectors"),
         ({"vectors": True, "tables": 0}, "tables is 0; allowed: a whole number from 1 to 1,?024"),
@@ -95,20 +95,3 @@ def test_the_nearest_by_given_tables() -> None:
 def test_what_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         twinset.find_pairs(["a text"], progress=False, **options)
-
-
-def test_plan_says_the_theory(tmp_path: Any) -> None:
-    np.save(tmp_path / "vectors.npy", directions(3000, 32, 1))
-    words = ["plan", str(tmp_path / "vectors.npy"), "--vectors", "--threshold", "0.9", "--tables", "4", "--bits", "9"]
-    shown = CliRunner().invoke(main, words)
-    assert shown.exit_code == 0, shown.output
-    text = " ".join(shown.output.split())
-    assert "R = 0.4472 (cosine 0.9); cR = 0.8944 (cosine 0.6). One bit agrees with probability p1 = 0.8564 at R" in text
-    assert "p2 = 0.7048 at cR: ρ = ln(1/p1) / ln(1/p2) = 0.443" in text
-    assert "n = 3,000 vectors need L = n^ρ" in text
-    values = json.loads(CliRunner().invoke(main, [*words, "--json"]).output)
-    assert (values["tables"], values["functions"], values["method"]) == (4, 9, "hyperplane")
-    assert values["theory"]["p1"] == pytest.approx(1 - math.acos(0.9) / math.pi)
-    # A small collection is compared all with all; the theory is that of the cheapest tables.
-    small = CliRunner().invoke(main, words[:5] + ["--json"])
-    assert json.loads(small.output)["theory"]["vectors"] == 3000

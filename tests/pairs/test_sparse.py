@@ -19,19 +19,19 @@ def test_cosines(rows: list[Row], threshold: float) -> None:
     lefts, rights = (np.array([pair[side] for pair in pairs], np.uint32) for side in (0, 1))
     kept, scores = similar(lefts, rights, threshold, made, squares(made))
     wanted = {pair: cosine(rows[pair[0]], rows[pair[1]]) for pair in pairs}
-    assert {pairs[at]: score for at, score in zip(kept.tolist(), scores.tolist(), strict=True)} == {
-        pair: score for pair, score in wanted.items() if score >= threshold
-    }
-    found = [like(left, threshold, made, squares(made), columns=10) for left in every]
-    assert {(left, row): score for left, one in enumerate(found) for row, score in zip(*map(np.ndarray.tolist, one))} == {
-        pair: score for pair, score in wanted.items() if score >= threshold
-    }
+    near = {pair: score for pair, score in wanted.items() if score >= threshold}
+    assert {pairs[at]: score for at, score in zip(kept.tolist(), scores.tolist(), strict=True)} == near
+    found = {}
+    for left in every:
+        some, cosines = like(left, threshold, made, squares(made), columns=10)
+        found |= {(left, row): score for row, score in zip(some.tolist(), cosines.tolist(), strict=True)}
+    assert found == near
     starts = np.arange(0, len(rows) ** 2 + 1, len(rows))
     numbers, cosines, counts = nearest(np.arange(len(rows)), starts, rights, 3, made, squares(made), columns=10)
     for left in every:
         best = sorted((-wanted[left, right], right) for right in every)[:3]
         assert counts[left] == len(best)
-        assert [(-score, row) for score, row in zip(cosines[left], numbers[left])][: len(best)] == best
+        assert [(-score, row) for score, row in zip(cosines[left], numbers[left], strict=True)][: len(best)] == best
 
 
 def test_columns_far_apart_are_numbered_anew() -> None:

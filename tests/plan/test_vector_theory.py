@@ -31,7 +31,8 @@ def test_tables_of_the_theory_find_more_than_it_promises() -> None:
 
 
 def test_strips_depend_on_distances_alone() -> None:
-    near, far = (VectorTheory.of(vector_plan(radius, dimensions=16, measure="distance", tables=3), 1000) for radius in (1, 7))
+    plans = [vector_plan(radius, dimensions=16, measure="distance", tables=3) for radius in (1, 7)]
+    near, far = (VectorTheory.of(plan, 1000) for plan in plans)
     assert (far.near, far.far) == (7 * near.near, 7 * near.far) == (7, 14)
     assert (near.near_cosine, near.far_cosine) == (None, None)
     assert 0 < near.p2 < near.p1 < 1

@@ -43,7 +43,8 @@ def test_what_scipy_writes(layout: str, kind: str, compressed: bool, tmp_path: P
 @pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f4", "<i4", "<u2", "?", "<f2"])
 def test_types_of_numbers(dtype: str, tmp_path: Path) -> None:
     values = np.array([1, 2, 1, 2, 1], dtype)
-    save(tmp_path / "rows.npz", data=values, indices=np.array([0, 3, 0, 3, 1]), indptr=np.array([0, 2, 4, 5]), shape=(3, 4))
+    columns, starts = np.array([0, 3, 0, 3, 1]), np.array([0, 2, 4, 5])
+    save(tmp_path / "rows.npz", data=values, indices=columns, indptr=starts, shape=(3, 4))
     assert pairs(tmp_path / "rows.npz") == [("0", "1", 1.0)]
     out = tmp_path / "out"
     twinset.dedup(str(tmp_path / "rows.npz"), vectors=True, output=out, progress=False)
@@ -84,7 +85,7 @@ GOOD: dict[str, Any] = {
         ({"format": np.array(b"bsr")}, "the layout of the matrix is 'bsr'; allowed: csr, csc, coo: save matrix.tocsr"),
         ({"format": np.array(7)}, "the layout of the matrix is None"),
         ({"format": np.array(b"coo")}, "it has no array 'row'"),
-        ({"format": None}, "has no array 'format' but 'data', 'indices', 'indptr', 'shape'; save a dense array as .npy"),
+        ({"format": None}, "no array 'format' but 'data', 'indices', 'indptr', 'shape'; save a dense array as .npy"),
     ],
 )
 def test_damaged_matrices(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -137,23 +138,25 @@ def test_changed_bytes_are_read_or_refused(data: st.DataObject, tmp_path_factory
     content = content[: data.draw(st.integers(0, len(content)))] if data.draw(st.booleans()) else content
     path = tmp_path_factory.mktemp("changed") / "rows.npz"
     path.write_bytes(content)
+    message = ""
     try:
         pairs(path)
     except TwinsetError as error:
-        assert "\n" not in str(error)
+        message = str(error)
+    assert "\n" not in message
 
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     path = tmp_path / "rows.npz"
     save(path, **GOOD)
-    with pytest.raises(SourceError, match="a .npz file holds sparse vectors; read them with vectors=True"):
+    with pytest.raises(SourceError, match=r"a \.npz file holds sparse vectors; read them with vectors=True"):
         twinset.find_pairs(str(path), progress=False)
     with pytest.raises(ColumnError, match="a sparse matrix has none"):
         pairs(path, vectors="embedding")
     with pytest.raises(OptionError, match="adds columns, but a sparse matrix has none"):
         twinset.dedup(str(path), vectors=True, flag=True, output=tmp_path / "out", progress=False)
     (tmp_path / "b.npz").write_bytes(b"")
-    with pytest.raises(SourceError, match="cannot be read as a .npz file"):
+    with pytest.raises(SourceError, match=r"cannot be read as a \.npz file"):
         pairs(tmp_path / "b.npz")
 
 
