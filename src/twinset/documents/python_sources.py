@@ -25,8 +25,8 @@ from twinset.documents.compressed import writing
 from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
 from twinset.documents.formats.python_objects import check_array, items_part, plain_text
-from twinset.documents.formats.sparse_rows import MatrixPart, is_sparse
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import MatrixPart, is_sparse
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import formats_for

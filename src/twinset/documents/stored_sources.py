@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from twinset.documents.compressed import codec_of
 from twinset.documents.formats.memory_tables import SpooledPart, TablePart
-from twinset.documents.formats.sparse_rows import MatrixPart
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import MatrixPart
 from twinset.errors import SourceError, StateError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest

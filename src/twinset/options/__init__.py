@@ -11,7 +11,7 @@ the dataclasses below. They only store and check values; nothing heavy is import
 """
 
 from twinset.options.base import Options, option
-from twinset.options.items import ItemOptions
+from twinset.options.items import ItemOptions, TableOptions
 from twinset.options.jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
 from twinset.options.steps import (
     AuditOptions,
@@ -20,7 +20,6 @@ from twinset.options.steps import (
     ReadOptions,
     RunOptions,
     ShingleOptions,
-    TableOptions,
 )
 
 __all__ = [

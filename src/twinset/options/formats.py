@@ -120,7 +120,7 @@ FORMATS = {
             (".npz",),
             "SciPy's sparse matrices",
             "one [sparse vector](vectors.md#sparse-vectors) per row",
-            "twinset.documents.formats.npz:NpzPart",
+            "twinset.documents.sparse.npz:NpzPart",
             binary=True,
             kinds=("vectors", "sparse"),
         ),

@@ -32,6 +32,9 @@ KIND_OPTIONS = ("text", "items", "group", "codes", "vectors", "images")
 VECTORS = ("vectors", "sparse")
 """The kinds of vectors: ``--top`` finds their nearest at any distance."""
 
+MOST_TABLES, MOST_PROBES, MOST_BITS = 1024, 255, 48
+"""Maximum number of hash tables of vectors, of keys tried besides a vector's own, and of bits of a key."""
+
 _TEXTS_ALLOWED = "the name of a column; several for a record, each COLUMN[,SHINGLE[,WEIGHT]], such as 'name,char:3,2'"
 
 _NAMES = {
@@ -299,3 +302,51 @@ class ItemOptions(Options):
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.specs())[name].spellings(name)[0]
                 raise OptionError(f"{flag} does not apply to {self.item_noun} ({self.item_flag}); leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Options):
+    """Options that fix the hash tables of vectors."""
+
+    title: ClassVar[str] = "Vectors"
+
+    tables: int | None = option(
+        None,
+        "Hash tables of vectors (L); more find more. A number that cannot reach --recall is used all the same, and the "
+        "plan says what it reaches.",
+        checks.whole(1, MOST_TABLES, none=True),
+        "L",
+        default_text="chosen by the plan",
+    )
+    bits: int | None = option(
+        None,
+        "Bits of a key of vectors (k), each from a random hyperplane; fewer find more.",
+        checks.whole(1, MOST_BITS, none=True),
+        "K",
+        default_text="chosen by the plan, which may prefer cross-polytopes",
+    )
+    probes: int | None = option(
+        None,
+        "Keys that a vector tries in each table besides its own (multi-probe); more find more.",
+        checks.whole(0, MOST_PROBES, none=True),
+        "N",
+        default_text="chosen by the plan",
+    )
+
+    @property
+    def fixed_tables(self) -> dict[str, int]:
+        """The options that are given."""
+        given = {"tables": self.tables, "bits": self.bits, "probes": self.probes}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        fixed = [f"--{name}" for name in self.fixed_tables]
+        if not fixed:
+            return
+        if self.bits is not None and getattr(self, "distance", None) is not None:
+            raise OptionError("--bits cannot be used with --distance: its keys are strips, not bits; leave it out")
+        if getattr(self, "distance", None) == 0:
+            raise OptionError(f"{fixed[0]} cannot be used with --distance 0, which finds equal vectors; leave it out")
+        if getattr(self, "exact", False):
+            raise OptionError(f"{fixed[0]} cannot be used with --exact, which compares all vectors; leave it out")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
+from twinset.options.items import TableOptions
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -26,7 +27,6 @@ from twinset.options.steps import (
     ReadOptions,
     RunOptions,
     ShingleOptions,
-    TableOptions,
 )
 
 _PLAN = dict(PlanOptions.specs())

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from twinset.options import checks
 from twinset.options.base import option
 from twinset.options.checks import Check
-from twinset.options.items import KINDS, SETS
-from twinset.options.steps import ContainmentOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions, TableOptions
+from twinset.options.items import KINDS, SETS, TableOptions
+from twinset.options.steps import ContainmentOptions, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
 __all__ = ["CurveOptions", "SurveyOptions"]
 

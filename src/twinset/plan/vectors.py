@@ -25,7 +25,7 @@ from typing import Any
 
 from twinset.errors import OptionError, PlanWarning
 from twinset.options.checks import choice, number, whole
-from twinset.options.steps import MOST_BITS, MOST_PROBES, MOST_TABLES, TableOptions
+from twinset.options.items import MOST_BITS, MOST_PROBES, MOST_TABLES, TableOptions
 from twinset.plan.vector_chances import (
     SIGNATURE_BITS,
     Ranks,

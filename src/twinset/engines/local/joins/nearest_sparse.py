@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from twinset.candidates.sparse_nearest import SparseNearest
+from twinset.candidates.sparse.nearest import SparseNearest
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import InMemoryJoin

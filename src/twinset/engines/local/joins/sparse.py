@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from twinset.candidates.sparse import SparseJoin
+from twinset.candidates.sparse.join import SparseJoin
 from twinset.documents.items.sparse_vectors import ENTRY
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.pairs.sparse import compacted, like, similar, squares

@@ -10,8 +10,8 @@ import numpy as np
 
 from twinset.documents.compressed import split_codec
 from twinset.documents.files import AMONG_TEXTS, NOT_FOLLOWED, is_plain
-from twinset.documents.formats.sparse_rows import SparsePart
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import SparsePart
 from twinset.documents.spooled import is_url
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sparse_rows import ROWS, Row, cosine, similar_pairs, tfidf, vectors
-from twinset.candidates import sparse
-from twinset.candidates.sparse import SparseJoin, by_frequency
-from twinset.candidates.sparse_nearest import SparseNearest
+from twinset.candidates.sparse import join as sparse_join
+from twinset.candidates.sparse.join import SparseJoin, by_frequency
+from twinset.candidates.sparse.nearest import SparseNearest
 from twinset.pairs.sparse import squares
 from twinset.schema import SparseVectors
 
@@ -80,6 +80,6 @@ def test_the_length_of_the_heads_changes_no_pair(share: float, monkeypatch: pyte
         return {tuple(pair) for some in join.candidates(0, 600) for pair in some.tolist()}
 
     wanted = found()
-    monkeypatch.setattr(sparse, "_SHARE", share)
+    monkeypatch.setattr(sparse_join, "_SHARE", share)
     assert len(wanted) >= 100
     assert found() == wanted

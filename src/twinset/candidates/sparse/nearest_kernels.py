@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twinset.candidates.sparse_kernels import MET
+from twinset.candidates.sparse.join_kernels import MET
 from twinset.compiled import inlined, kernel
 
 

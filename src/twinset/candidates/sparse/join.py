@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from twinset.candidates import sparse_kernels as kernels
+from twinset.candidates.sparse import join_kernels as kernels
 from twinset.schema import CandidatePairs, Numbers, Places, SparseVectors
 from twinset.system.arrays import offsets_of, ranges
 
@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Lists:
+class ColumnLists:
     """The entries of each column: rows[starts[c]:starts[c+1]], ascending, and their values."""
 
     starts: Places
@@ -43,7 +43,7 @@ class Lists:
     values: Floats
 
     @classmethod
-    def of(cls, vectors: SparseVectors, heads: Places, columns: int) -> Lists:
+    def of(cls, vectors: SparseVectors, heads: Places, columns: int) -> ColumnLists:
         """List the entries behind the heads."""
         counts = np.diff(vectors.offsets)
         behind = vectors.columns[ranges(vectors.offsets[:-1] + heads, counts - heads)] if heads.any() else None
@@ -69,9 +69,9 @@ def by_frequency(vectors: SparseVectors, scale: npt.NDArray[np.float64], columns
     values = (vectors.values * np.repeat(scale, np.diff(vectors.offsets))).astype(np.float32)
     renumbered = SparseVectors(vectors.offsets, ranks[vectors.columns], values)
     # Inverted twice, the columns of each vector ascend.
-    lists = Lists.of(renumbered, np.zeros(len(scale), np.int64), columns)
+    lists = ColumnLists.of(renumbered, np.zeros(len(scale), np.int64), columns)
     by_column = SparseVectors(lists.starts, lists.rows, lists.values)
-    back = Lists.of(by_column, np.zeros(columns, np.int64), len(scale))
+    back = ColumnLists.of(by_column, np.zeros(columns, np.int64), len(scale))
     return SparseVectors(vectors.offsets, back.rows, back.values)
 
 
@@ -140,12 +140,12 @@ class SparseJoin:
             own = self.order < border
             self._sides = [(np.flatnonzero(side), self._listed(~side)) for side in (own, ~own)]
 
-    def _listed(self, chosen: npt.NDArray[np.bool_] | None) -> Lists:
+    def _listed(self, chosen: npt.NDArray[np.bool_] | None) -> ColumnLists:
         """List the vectors of one side."""
         heads = self._heads
         if chosen is not None:  # of the others nothing is listed
             heads = np.where(chosen, heads, np.diff(self._vectors.offsets))
-        return Lists.of(self._vectors, heads, self._columns)
+        return ColumnLists.of(self._vectors, heads, self._columns)
 
     def candidates(self, first: int, last: int) -> Iterator[CandidatePairs]:
         """Yield pairs that may reach the threshold, smaller position left, of queries [first, last) in join order."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from twinset.candidates import sparse_nearest_kernels as kernels
-from twinset.candidates.sparse import Lists, by_frequency, rounding
+from twinset.candidates.sparse import nearest_kernels as kernels
+from twinset.candidates.sparse.join import ColumnLists, by_frequency, rounding
 from twinset.schema import Hashes, Numbers, Places, SparseVectors
 
 _LEAST_ROOM = 1 << 18
@@ -48,7 +48,7 @@ class SparseNearest:
         self._first, self._groups = first, _NO_GROUPS if groups is None else groups
         self._vectors = by_frequency(vectors, scale, columns)
         counts = np.diff(self._vectors.offsets)
-        self._lists = Lists.of(self._vectors, np.where(np.arange(len(counts)) < first, counts, 0), columns)
+        self._lists = ColumnLists.of(self._vectors, np.where(np.arange(len(counts)) < first, counts, 0), columns)
 
     def candidates(self, queries: Places, wanted: int, limit: float | None = None) -> Iterator[tuple[Places, Numbers]]:
         """Yield candidates for a few queries at a time, in order: the end of those of each query, and their positions.

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from twinset.documents.formats.sparse_rows import SparsePart, checked_rows, checked_shape
 from twinset.documents.items.sparse_vectors import CsrRows
+from twinset.documents.sparse.matrices import SparsePart, checked_rows, checked_shape
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_names, shown_size
