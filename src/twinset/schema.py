@@ -15,6 +15,9 @@ HASH_SCHEME = 1
 MOST_DIMENSIONS = 1 << 16
 """Maximum number of dimensions of a vector."""
 
+MOST_COLUMNS = 1 << 31
+"""Maximum number of columns of sparse vectors."""
+
 MOST_TOTAL = 1e300
 """Maximum sum of the weights of a set; the sum of two sets is still finite."""
 
@@ -308,6 +311,15 @@ class WeightedSets:
     offsets: Places
     hashes: Hashes
     weights: Shares
+
+
+@dataclass(frozen=True)
+class SparseVectors:
+    """Numbers other than 0 and their columns, ascending in each vector; of vector i at offsets[i] to offsets[i+1]."""
+
+    offsets: Places
+    columns: Numbers
+    values: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -1352,8 +1352,64 @@ PAGES = [
     Defect("engines/local/steps/read.py", "column = next(", 'column = "id" or next(', "tests/jobs/test_web_pages.py"),
 ]
 
+_SPARSE_JOIN = "tests/candidates/sparse/test_join.py"
+_SPARSE_FILES = "tests/documents/sparse/test_npz.py"
+_TABLES = "tests/jobs/test_vector_tables.py"
+
+SPARSE = [
+    Defect(
+        "candidates/sparse/join_kernels.py",
+        "if total + value * value >= limit * limit:",
+        "if total >= limit * limit:",
+        _SPARSE_JOIN,
+    ),
+    Defect(
+        "candidates/sparse/join_kernels.py",
+        "sums[row] = after if after != np.float32(0.0) else MET",
+        "sums[row] = after",
+        _SPARSE_JOIN,
+    ),
+    Defect("candidates/sparse/join_kernels.py", "if row >= query:", "if row > query:", _SPARSE_JOIN),
+    Defect("candidates/sparse/join_kernels.py", "range(len(firsts) - 1, -1, -1)", "range(len(firsts))", _SPARSE_JOIN),
+    Defect("candidates/sparse/join.py", "np.argsort(-firsts, kind", "np.argsort(firsts, kind", _SPARSE_JOIN),
+    Defect("candidates/sparse/join.py", "(own, ~own)", "(own, own)", _SPARSE_JOIN),
+    Defect("candidates/sparse/nearest_kernels.py", "if unmet > len(best):", "if unmet >= len(best):", _SPARSE_JOIN),
+    Defect("candidates/sparse/nearest_kernels.py", "best[0] - slack", "best[0] + slack", _SPARSE_JOIN),
+    Defect(
+        "pairs/sparse_kernels.py",
+        "if score >= threshold:\n            kept",
+        "if score > threshold:\n            kept",
+        "tests/pairs/test_sparse.py",
+    ),
+    Defect(
+        "documents/items/sparse_vectors.py",
+        "(columns[1:] <= columns[:-1])",
+        "(columns[1:] < columns[:-1])",
+        "tests/jobs/test_sparse.py",
+    ),
+    Defect(
+        "documents/items/sparse_vectors.py",
+        "kept = values != 0\n    kept[",
+        "kept = np.isfinite(values)\n    kept[",
+        "tests/jobs/test_sparse.py",
+    ),
+    Defect(
+        "documents/sparse/matrices.py", "(columns < 0) | (columns >= shape[1])", "columns >= shape[1]", _SPARSE_FILES
+    ),
+    Defect("documents/sparse/npz.py", "stream.tell() + size != about.file_size", "size < 0", _SPARSE_FILES),
+    Defect(
+        "documents/normalize_kernels.py",
+        "h = fmix64((h ^ load64(data, at)) * U(0xD6E8FEB86659FD93))",
+        "h = (h ^ load64(data, at)) * U(0xD6E8FEB86659FD93)",
+        "tests/jobs/test_measured.py -k upper",
+    ),
+    Defect("plan/vectors.py", "if share >= enough]", "if share >= 0]", _TABLES),
+    Defect("plan/vectors.py", '"functions": bits}', '"functions": bits + 1}', _TABLES),
+    Defect("plan/vector_theory.py", "1 - far * far / 2", "1 - far * far", "tests/plan/test_vector_theory.py"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *PAGES,
+    *(*PAGES, *SPARSE),
 ]

@@ -13,6 +13,7 @@ from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
 from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name
+from twinset.options.items import VECTORS
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
@@ -143,7 +144,8 @@ def _copies(summary: dict[str, Any]) -> str:
     copies, options = summary["identical"], PairsOptions.of(**summary["options"])
     if not copies or not summary["pairs"]:
         return ""
-    what = {"images": "with an equal hash", "codes": "with an equal code", "vectors": "with an equal vector"}
+    what = {"images": "with an equal hash", "codes": "with an equal code"}
+    what.update(dict.fromkeys(VECTORS, "with an equal vector"))
     some = what.get(options.item_kind, "an identical copy" if copies == 1 else "identical copies")
     paired = "with the first one only" if options.identical == "link" else "like the first"
     return f" ({copies:,} {some}: compared once, paired {paired})"

@@ -9,6 +9,7 @@ from typing import Any
 
 import twinset
 from twinset import pipeline
+from twinset.documents.python_sources import with_kind
 from twinset.engines.base import Job
 from twinset.engines.choose import engine_for
 from twinset.engines.local.write.result import HOSTS, PAIRS
@@ -64,7 +65,7 @@ def find_pairs(
             raise OptionError(f"the pairs of sketches are written to a file; its name must end in {endings}")
         with reporting(progress) as reporter:
             return find_estimated(sources, options, path, twinset.__version__, reporter)
-    checked = PairsOptions.of(**options)
+    checked = PairsOptions.of(**with_kind(sources, options))
     engine = engine_for(checked)
     job = Job(sources, checked, twinset.__version__)
     if output is not None:

@@ -10,7 +10,7 @@ from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import Check, OptionSpec
-from twinset.options.items import optional_column
+from twinset.options.items import TableOptions, optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -35,7 +35,9 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class PairsOptions(
+    AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions, ReadOptions
+):  # fmt: skip
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -130,7 +132,8 @@ class ArrivalOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(
-    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions,
+    ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""
 

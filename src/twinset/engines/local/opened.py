@@ -31,7 +31,7 @@ from twinset.system.scratch import cannot_write
 if TYPE_CHECKING:
     from twinset.engines.local.write.kept_file import KeptFile
 
-WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "warc")
+WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "npz", "warc")
 """Formats whose rows have no columns for --flag, except in one file of rows."""
 
 

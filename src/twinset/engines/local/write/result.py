@@ -33,6 +33,7 @@ from twinset.engines.local.write.summary import (
 )
 from twinset.engines.local.write.table_file import copy_as_csv
 from twinset.engines.local.write.tables import ResultTables, write_documents, write_kept, write_left_out, write_sources
+from twinset.options.items import VECTORS
 from twinset.schema import Flags
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
@@ -120,7 +121,7 @@ def _ordered_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterato
     """Yield pairs of documents in the order of the output."""
     options, corpus = run.options, join.corpus
     top = options.top
-    if top is not None and options.item_kind == "vectors":  # the join has found the nearest of each document
+    if top is not None and options.item_kind in VECTORS:  # the join has found the nearest of each document
         return _nearest_first(run, join, pairs)
     link = options.identical == "link"
     all_pairs = document_pairs(run, corpus, join.copies, pairs, link)
