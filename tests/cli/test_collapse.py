@@ -154,6 +154,21 @@ def test_unreadable_results_are_skipped_where_that_is_asked_for(run: Run, tmp_pa
     assert done.stderr.splitlines()[-1] == "1 of 2 results shown, 1 folded, 2 unreadable"
 
 
+def test_text_files_and_files_without_rows(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name, text in (("a.txt", ROSE), ("b.txt", ROSE.upper()), ("c.txt", "caf\xe9")):
+        (folder / name).write_bytes(text.encode("latin-1"))
+    rows = [json.loads(line) for line in run("collapse", folder).stdout.splitlines()]
+    assert [(row["id"], row["text"], row["count"]) for row in rows] == [("a.txt", ROSE, 2), ("c.txt", "caf\ufffd", 1)]
+    assert run("collapse", folder, "-o", "shown.parquet").returncode == 0
+    assert pq.read_table(tmp_path / "shown.parquet")["text"].to_pylist() == [ROSE, "caf\ufffd"]
+    (tmp_path / "none.csv").write_text("url,text\n")
+    (tmp_path / "none.jsonl").write_text("")
+    assert run("collapse", "none.csv").stdout == '"url","text","count","folded"\n'
+    assert run("collapse", "none.jsonl").stdout == ""
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -232,6 +233,14 @@ def test_near_duplicates_at_80_percent_do_not_chain() -> None:
     pairs = [("a", "b"), ("b", "c")]
     assert set(textbook.leader_clusters("abc", pairs).values()) == {"a", "c"}
     assert set(textbook.connected_components("abc", pairs).values()) == {"a"}
+
+
+def test_edit_similarity_over_80_percent_is_not_transitive() -> None:
+    """A letter changes from each text to the next: neighbours are at 0.9, the first and the last at 0.7."""
+    texts = ["abcdefghij", "Xbcdefghij", "XYcdefghij", "XYZdefghij"]
+    near = [twinset.compare(*pair, shingle="char:2").edit_similarity for pair in pairwise(texts)]
+    assert near == pytest.approx([0.9, 0.9, 0.9])
+    assert twinset.compare(texts[0], texts[-1], shingle="char:2").edit_similarity == pytest.approx(0.7)
 
 
 # What the commands print

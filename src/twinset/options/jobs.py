@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import Check, OptionSpec
+from twinset.options.checks import Check
 from twinset.options.items import TableOptions, optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
@@ -337,7 +337,7 @@ class CollapseFileOptions(ShingleOptions, ReadOptions):
     force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
-    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
+    def specs(cls) -> Iterator[tuple[str, checks.OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Results are texts, and are named by their places.
         unused = ("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against", "id",

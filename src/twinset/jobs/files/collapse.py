@@ -145,12 +145,26 @@ class _Ranking:
             self.texts.append(raw.filter(pa.array(readable)).cast(pa.large_binary()))
             self.skipped += len(block.unreadable)
             progress.advance(block.rows)
-        if not self.as_lines:
-            self._tables += [join_objects(objects, part.column_names)] if objects else collector.tables()
+        if self.as_lines:
+            return
+        if isinstance(part, ObjectsPart):
+            self._tables.append(join_objects(objects, part.column_names))
+        else:
+            none = pa.table({name: pa.array([], pa.string()) for name in part.column_names})
+            self._tables += collector.tables() or [none]
 
     def items(self) -> list[Any] | pa.Table:
         """The results."""
-        return self._lines if self.as_lines else join_tables(self._tables)
+        return self._lines if self.as_lines else _readable(join_tables(self._tables))
+
+
+def _readable(table: pa.Table) -> pa.Table:
+    """Return a table with the texts of files, which are read as bytes, as strings."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_large_binary(field.type) or pa.types.is_binary(field.type):
+            values = [None if one is None else one.decode("utf-8", "replace") for one in table[field.name].to_pylist()]
+            table = table.set_column(at, field.name, pa.array(values, pa.large_string()))
+    return table
 
 
 def _flat(table: pa.Table) -> pa.Table:
