@@ -1,0 +1,94 @@
+"""Expand the nearest contents of each content to the nearest documents of each document."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from twinset.engines.local.copies import Copies
+from twinset.engines.local.sort_pairs import Rows
+from twinset.schema import Numbers, Places
+from twinset.system.arrays import ranges
+
+ROWS_AT_ONCE = 1 << 18
+"""Neighbours of contents expanded to pairs of documents at a time."""
+
+
+@dataclass(frozen=True)
+class NearContents:
+    """Contents `lefts`, each with its nearest other ones: that of lefts[owners[i]] is rights[i], at distances[i].
+
+    Contents are named by their first document. The nearest of one are complete up to `top` that is asked for.
+    """
+
+    lefts: Numbers
+    owners: Places
+    rights: Numbers
+    distances: npt.NDArray[np.float64]
+
+    def documents(
+        self, copies: Copies, top: int, codes: Numbers, *, link: bool, one_sided: bool, same: int = 0,
+        ranks: Numbers | None = None,
+    ) -> Iterator[Rows]:  # fmt: skip
+        """Yield (left, right, code) of documents, up to `top` for each left one.
+
+        The copies of a document are its nearest, with the code `same`; with `link` a copy is paired with its first
+        appearance only; `one_sided`: lefts are compared with other documents. Ties are in the order of `ranks`, by
+        document, or else of the documents.
+        """
+        owners, rights, distances = self.owners, self.rights, self.distances
+        if not one_sided:  # its own copies are near too
+            own = np.arange(len(self.lefts))
+            owners, rights = np.concatenate([own, owners]), np.concatenate([self.lefts, rights])
+            distances = np.concatenate([np.zeros(len(own)), distances])
+            codes = np.concatenate([np.full(len(own), same, np.uint32), codes])
+        expanded = np.minimum(copies.counts[rights].astype(np.int64), top + 1)
+        if link:
+            expanded = np.where(self.lefts[owners] == rights, expanded, 1)
+        owners, distances, codes = (np.repeat(one, expanded) for one in (owners, distances, codes))
+        members = copies.members[ranges(copies.starts[rights], expanded)]
+        order = np.lexsort((members if ranks is None else ranks[members], distances, owners))
+        owners, members, codes = owners[order], members[order], codes[order]
+        firsts = np.searchsorted(owners, np.arange(len(self.lefts) + 1))
+        kept = np.arange(len(owners)) - firsts[owners] <= top  # one more, since it may be the document itself
+        yield from self._pair_copies(
+            copies, top, owners[kept], members[kept], codes[kept], alone=link and not one_sided, same=same
+        )
+
+    def _pair_copies(
+        self, copies: Copies, top: int, owners: Places, members: Numbers, codes: Numbers, *, alone: bool, same: int
+    ) -> Iterator[Rows]:
+        """Pair every copy of each content with its neighbours; all have the same ones, except themselves."""
+        firsts = np.searchsorted(owners, np.arange(len(self.lefts) + 1))
+        copies_of = copies.counts[self.lefts].astype(np.int64)
+        documents = copies.members[ranges(copies.starts[self.lefts], copies_of)]
+        group = np.repeat(np.arange(len(self.lefts)), copies_of)
+        if alone:  # a copy is paired with its first appearance only
+            later = documents != self.lefts[group]
+            ties = [documents[later], self.lefts[group[later]], np.full(np.count_nonzero(later), same, np.uint32)]
+            yield np.stack(ties, axis=1)
+            documents, group = documents[~later], group[~later]
+        at_once = max(1, ROWS_AT_ONCE // (top + 1))
+        for start in range(0, len(documents), at_once):
+            some = slice(start, start + at_once)
+            sizes = np.diff(firsts)[group[some]]
+            positions = ranges(firsts[:-1][group[some]], sizes)
+            rows = np.stack([np.repeat(documents[some], sizes), members[positions], codes[positions]], axis=1)
+            rows = rows[rows[:, 0] != rows[:, 1]]
+            starts = np.flatnonzero(np.diff(rows[:, 0].astype(np.int64), prepend=-1))
+            rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+            yield rows[rank < top]
+
+
+def ranked_copies(copies: Copies, ranks: Numbers, *, link: bool) -> Copies:
+    """Order the members of each content by their ranks; with `link`, its first appearance stays the first."""
+    members = copies.members
+    keys = ranks[members].astype(np.int64)
+    if link:
+        keys[copies.first[members] == members] = -1
+    return dataclasses.replace(copies, members=members[np.lexsort((keys, copies.first[members]))])
+
