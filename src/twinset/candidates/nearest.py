@@ -21,14 +21,14 @@ Management 1995 (what the rest can add).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from twinset.candidates import nearest_kernels as kernels
-from twinset.schema import Hashes, Numbers, Places, Scores
+from twinset.compiled import lists_kernels as making
+from twinset.schema import Hashes, Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of
 
@@ -43,7 +43,8 @@ _BYTES_AN_ELEMENT, _BYTES_A_SET = 44, 64
 class NumberedSets:
     """Sets whose elements are numbered, rare ones first: `sizes` with all elements, also those left out.
 
-    Padded to whole blocks by sets without elements, of the largest size. Set i has listed[offsets[i]:offsets[i + 1]], ascending, and the frequent elements whose bits are set in bits[:, i].
+    Set i has listed[offsets[i]:offsets[i + 1]], ascending, and the frequent elements whose bits are set in bits[:, i].
+    Padded to whole blocks by sets without elements, of the largest size.
     """
 
     sizes: Numbers
@@ -84,8 +85,10 @@ class SetLists:
     >>> hashes, starts = np.array([1, 2, 3, 1, 2, 3, 4, 9], np.uint64), np.array([0, 3, 7])
     >>> lists = SetLists(hashes, starts, np.array([3, 4, 1], np.uint32), np.arange(3, dtype=np.uint32))
     >>> nearest = lists.search(slice(0, 3), k=1)
-    >>> lists.queries.tolist(), lists.targets[nearest.positions].tolist(), nearest.shared.tolist(), nearest.found.tolist()
-    ([2, 0, 1], [[2], [1], [0]], [[0], [3], [3]], [0, 1, 1])
+    >>> lists.queries.tolist(), lists.targets[nearest.positions[:, 0]].tolist()
+    ([2, 0, 1], [2, 1, 0])
+    >>> nearest.shared[:, 0].tolist(), nearest.found.tolist()
+    ([0, 3, 3], [0, 1, 1])
     """
 
     def __init__(
@@ -96,9 +99,9 @@ class SetLists:
         self.targets = order if border is None else order[order >= border]
         self.queries = order if border is None else order[order < border]
         table = 1 << max(4, int(1.5 * int(sizes.sum(dtype=np.int64))).bit_length())
-        elements = kernels.number_elements(
-            hashes, starts, sizes, np.empty(table, np.uint64), np.zeros(table, np.uint32)
-        )
+        places = np.empty(table, np.uint64), np.zeros(table, np.uint32)
+        elements = making.number_elements(hashes, starts, sizes, *places)
+        del places
         codes, self._lengths, words = self._code(hashes, starts, sizes, elements)
         sets = (hashes, starts, sizes)
         self._sets = _numbered(sets, self.targets, codes, len(self._lengths), words)
@@ -107,7 +110,7 @@ class SetLists:
         self._ranks[: len(self.targets)] = ranks[self.targets]
         self._starts = offsets_of(self._lengths)
         self._members = np.empty(self._starts[-1], np.uint32)
-        kernels.fill_lists(self._sets.offsets, self._sets.listed, self._starts[:-1].copy(), self._members)
+        making.fill_lists(self._sets.offsets, self._sets.listed, self._starts[:-1].copy(), self._members)
 
     def _code(self, hashes: Hashes, starts: Places, sizes: Numbers, elements: int) -> tuple[Numbers, Places, int]:
         """Number the elements anew, the rarest first; return the numbers, the lengths of lists, and words of bits.
@@ -115,7 +118,7 @@ class SetLists:
         Elements that cannot be shared have no number.
         """
         frequencies = np.zeros(elements, np.uint32)
-        kernels.count_elements(hashes, starts, sizes, self.targets, frequencies)
+        making.count_elements(hashes, starts, sizes, self.targets, frequencies)
         shared = np.flatnonzero(frequencies > (1 if self.own else 0))
         order = shared[np.argsort(frequencies[shared], kind="stable")]
         frequent = int(np.count_nonzero(frequencies[order].astype(np.int64) * _FREQUENT > len(self.targets)))
@@ -144,14 +147,19 @@ class SetLists:
         positions, shared = np.zeros((count, k), np.uint32), np.zeros((count, k), np.uint32)
         found = np.zeros(count, np.int64)
         compared = kernels.search(
-            rows.start, rows.stop, self.own, k, batch_sizes.BOUND_ENTRIES, asking.sizes, asking.offsets, asking.listed, asking.bits, sets.sizes,
-            self._ranks, sets.offsets, sets.listed, sets.bits, self._starts, self._members, *scratch,
-            np.empty(k, np.float64), positions, shared, found,
+            rows.start, rows.stop, self.own, k, batch_sizes.BOUND_ENTRIES, asking.sizes, asking.offsets, asking.listed,
+            asking.bits, sets.sizes, self._ranks, sets.offsets, sets.listed, sets.bits, self._starts, self._members,
+            *scratch, np.empty(k, np.float64), positions, shared, found,
         )  # fmt: skip
         return NearestSets(positions, shared, found, compared)
 
 
 _scratch = _SearchScratch()
+
+
+def bytes_needed(sets: int, elements: int, threads: int) -> int:
+    """Return the memory that lists of so many sets and elements take, while they are built and searched."""
+    return elements * _BYTES_AN_ELEMENT + sets * (_BYTES_A_SET + 8 * threads)
 
 
 def _numbered(
@@ -160,9 +168,9 @@ def _numbered(
     """Write some sets with the numbers of their elements, padded to whole blocks."""
     count, room = len(chosen), -(-len(chosen) // kernels.BLOCK) * kernels.BLOCK
     lengths = np.zeros(room, np.uint32)
-    kernels.count_listed(*sets, chosen, codes, lists, lengths[:count])
+    making.count_listed(*sets, chosen, codes, lists, lengths[:count])
     offsets, sizes = offsets_of(lengths), np.full(room, _PADDING, np.uint32)
     sizes[:count] = sets[2][chosen]
     listed, bits = np.empty(offsets[-1], np.uint32), np.zeros((words, room), np.uint64)
-    kernels.encode(0, count, *sets, chosen, codes, lists, offsets, listed, bits)
+    making.encode(0, count, *sets, chosen, codes, lists, offsets, listed, bits)
     return NumberedSets(sizes, offsets, listed, bits)

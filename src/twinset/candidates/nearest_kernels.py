@@ -1,9 +1,10 @@
-"""Kernels of the search for the nearest sets: numbers of elements, inverted lists, bitmaps, and the search itself."""
+"""Kernels of the search for the nearest sets: counts from inverted lists, bits in common, and the bounds."""
 
 import numpy as np
 
 from twinset.compiled import inlined, kernel
-from twinset.compiled.bytes_kernels import U, ones
+from twinset.compiled.bytes_kernels import ones
+from twinset.compiled.heap_kernels import keep_best, position_above
 from twinset.compiled.set_kernels import SLACK
 
 LIMITS = 64  # numbers of shared elements for which a largest partner is known
@@ -11,92 +12,6 @@ FIRST_SHARE = 8  # the rarest elements of a query, with this part of its entries
 DENSE = 8  # a query with more entries than this part of the sets is compared with all of them
 BLOCK = 256  # sets compared at a time
 MERGED = 4  # entries of lists that cost as much as an element of two sets compared
-
-
-@kernel("int64(uint64[::1], int64[::1], uint32[::1], uint64[::1], uint32[::1])")
-def number_elements(hashes, starts, sizes, keys, numbers):  # type: ignore[no-untyped-def]
-    """Replace the hashes of each set by numbers of elements, in order of appearance; return how many there are.
-
-    Set i is hashes[starts[i]:starts[i]+sizes[i]]. keys uint64, numbers uint32: a hash table, a power of two of places
-    with numbers 0.
-    """
-    mask = U(len(keys) - 1)
-    count = 0
-    for i in range(len(sizes)):
-        for at in range(starts[i], starts[i] + np.int64(sizes[i])):
-            x = hashes[at]
-            place = x & mask
-            while numbers[place] != 0 and keys[place] != x:
-                place = (place + U(1)) & mask
-            if numbers[place] == 0:
-                count += 1
-                keys[place] = x
-                numbers[place] = count
-            hashes[at] = U(numbers[place]) - U(1)
-    return count
-
-
-@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1])")
-def count_elements(elements, starts, sizes, chosen, frequencies):  # type: ignore[no-untyped-def]
-    """Add to frequencies[e] the number of chosen sets that have element e."""
-    for i in chosen:
-        for at in range(starts[i], starts[i] + np.int64(sizes[i])):
-            frequencies[elements[at]] += np.uint32(1)
-
-
-@kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1], int64, uint32[::1])")
-def count_listed(elements, starts, sizes, chosen, codes, n_listed, counts):  # type: ignore[no-untyped-def]
-    """counts[i]: the number of elements of set chosen[i] whose code is below n_listed."""
-    for i in range(len(chosen)):
-        count = 0
-        for at in range(starts[chosen[i]], starts[chosen[i]] + np.int64(sizes[chosen[i]])):
-            count += np.int64(codes[elements[at]]) < n_listed
-        counts[i] = count
-
-
-@kernel(
-    "void(int64, int64, uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1], int64, int64[::1], uint32[::1],"
-    "uint64[:, ::1])"
-)
-def encode(first, last, elements, starts, sizes, chosen, codes, n_listed, offsets, listed, bits):  # type: ignore[no-untyped-def]
-    """Write sets chosen[first:last]: codes below n_listed, ascending, to `listed`; those above set bits of `bits`.
-
-    The code 2**32 - 1 is left out. offsets int64: set i has listed[offsets[i]:offsets[i + 1]].
-    """
-    most = n_listed + 64 * len(bits)
-    for i in range(first, last):
-        out = offsets[i]
-        for at in range(starts[chosen[i]], starts[chosen[i]] + np.int64(sizes[chosen[i]])):
-            code = np.int64(codes[elements[at]])
-            if code < n_listed:
-                listed[out] = code
-                out += 1
-            elif code < most:
-                bit = code - n_listed
-                bits[bit >> 6, i] |= U(1) << U(bit & 63)
-        listed[offsets[i] : out].sort()
-
-
-@kernel("void(int64[::1], uint32[::1], int64[::1], uint32[::1])")
-def fill_lists(offsets, listed, ends, members):  # type: ignore[no-untyped-def]
-    """Append each set to the list of each of its elements: ends int64 is where each list begins, and then ends."""
-    for i in range(len(offsets) - 1):
-        for e in listed[offsets[i] : offsets[i + 1]]:
-            members[ends[e]] = i
-            ends[e] += 1
-
-
-@inlined
-def position_above(sizes, limit):  # type: ignore[no-untyped-def]
-    """The first position of ascending sizes with a size above the limit."""
-    low, high = 0, len(sizes)
-    while low < high:
-        middle = (low + high) >> 1
-        if sizes[middle] > limit:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 @inlined
@@ -117,44 +32,6 @@ def common_listed(one, other):  # type: ignore[no-untyped-def]
         count += x == y
         i += x <= y
         j += y <= x
-    return count
-
-
-@inlined
-def is_worse(score, rank, other, other_rank):  # type: ignore[no-untyped-def]
-    """Whether a neighbour comes after another: less similar, or as similar and later in the order of ties."""
-    return score < other or (score == other and rank > other_rank)
-
-
-@inlined
-def keep_best(scores, positions, shared, ranks, count, k, score, position, overlap):  # type: ignore[no-untyped-def]
-    """Insert a neighbour into the best k so far, a heap with the worst at its root; return their number."""
-    rank = ranks[position]
-    if count < k:
-        at = count
-        count += 1
-        while at > 0:
-            up = (at - 1) >> 1
-            if not is_worse(score, rank, scores[up], ranks[positions[up]]):
-                break
-            scores[at], positions[at], shared[at] = scores[up], positions[up], shared[up]
-            at = up
-    elif is_worse(scores[0], ranks[positions[0]], score, rank):
-        at = 0
-        while 2 * at + 1 < count:
-            down = 2 * at + 1
-            right = down + 1
-            if right < count and is_worse(
-                scores[right], ranks[positions[right]], scores[down], ranks[positions[down]]
-            ):
-                down = right
-            if not is_worse(scores[down], ranks[positions[down]], score, rank):
-                break
-            scores[at], positions[at], shared[at] = scores[down], positions[down], shared[down]
-            at = down
-    else:
-        return count
-    scores[at], positions[at], shared[at] = score, position, overlap
     return count
 
 
@@ -190,7 +67,8 @@ def first_bound(me, size, query, query_bits, sets, met, counts, touched, k):  # 
     sizes, offsets, listed, bits = sets[0], sets[2], sets[3], sets[4]
     tally = np.zeros(LIMITS, np.int64)
     for i in range(met):
-        tally[min(np.int64(counts[touched[i]]), LIMITS - 1)] += 1
+        count = np.int64(counts[touched[i]])
+        tally[count if count < LIMITS else LIMITS - 1] += 1
     most, left = LIMITS - 1, k + 1  # one more, since the query may be among them
     while most > 0 and tally[most] < left:
         left -= tally[most]
@@ -219,6 +97,12 @@ def largest_partners(bound, size, more, sizes, limits):  # type: ignore[no-untyp
         limits[c] = len(sizes)
         if bound > 0.0 and c < LIMITS - 1:
             limits[c] = position_above(sizes, np.floor((c + more) * (1.0 + bound) / bound / SLACK - size))
+
+
+@inlined
+def limit_of(limits, count):  # type: ignore[no-untyped-def]
+    """The first position of a set too large if it shares `count` elements so far."""
+    return limits[count if count < LIMITS else LIMITS - 1]
 
 
 @inlined
@@ -251,13 +135,13 @@ def compare_rest(me, query, sets, low, limits, met, counts, touched, worth):  # 
     cost = 0
     for i in range(met):
         b = np.int64(touched[i])
-        if low <= b < limits[min(np.int64(counts[b]), LIMITS - 1)]:
+        if low <= b < limit_of(limits, np.int64(counts[b])):
             cost += len(query) + offsets[b + 1] - offsets[b]
     if cost >= worth:
         return False
     for i in range(met):
         b = np.int64(touched[i])
-        if b != me and low <= b < limits[min(np.int64(counts[b]), LIMITS - 1)]:
+        if b != me and low <= b < limit_of(limits, np.int64(counts[b])):
             counts[b] = common_listed(query, listed[offsets[b] : offsets[b + 1]])
     return True
 
@@ -271,7 +155,7 @@ def compare_met(me, size, query_bits, sets, low, high, limits, met, counts, touc
         b = np.int64(touched[i])
         count = np.int64(counts[b])
         counts[b] = 0
-        if low <= b < min(high, limits[min(count, LIMITS - 1)]) and b != me:
+        if low <= b < min(high, limit_of(limits, count)) and b != me:
             overlap = count + common_bits(query_bits, bits, b)
             best, bound = offer(nearest, ranks, k, best, bound, size, np.int64(sizes[b]), b, overlap)
     return best
@@ -341,7 +225,7 @@ def entries_of(query, starts):  # type: ignore[no-untyped-def]
 
 @inlined
 def count_rarest(query, starts, members, entries, counts, touched):  # type: ignore[no-untyped-def]
-    """Count the sets in the shortest lists, a part of all entries; return how many lists, sets met, and entries left."""
+    """Count the sets in the shortest lists, a part of all entries; return the lists, the sets met, and entries left."""
     at, met, rest = 0, 0, entries
     while at < len(query) and (entries - rest) * FIRST_SHARE < entries:
         one = members[starts[query[at]] : starts[query[at] + 1]]
@@ -352,18 +236,18 @@ def count_rarest(query, starts, members, entries, counts, touched):  # type: ign
 
 
 @inlined
-def fitting(bound, size, sizes):  # type: ignore[no-untyped-def]
-    """The range of the sets whose size allows them to reach the bound."""
+def fitting(bound, size, sizes, count):  # type: ignore[no-untyped-def]
+    """The range of the sets whose size allows them to reach the bound; `count` sets are not padding."""
     if bound <= 0.0:
-        return 0, len(sizes)
+        return 0, count
     least, most = np.ceil(bound * size * SLACK) - 1, np.floor(size / bound / SLACK)
     return position_above(sizes, least), position_above(sizes, most)
 
 
 @inlined
-def count_entries(query, starts, members, low, high, counts):  # type: ignore[no-untyped-def]
-    """Count the sets from `low` to `high` in the lists of a query's elements."""
-    if low == 0 and high == len(counts):
+def count_entries(query, starts, members, low, high, count, counts):  # type: ignore[no-untyped-def]
+    """Count the sets from `low` to `high` in the lists of a query's elements; there are `count` sets."""
+    if low == 0 and high == count:
         for e in query:
             for b in members[starts[e] : starts[e + 1]]:
                 counts[b] += np.uint32(1)
@@ -394,7 +278,7 @@ def search(
     sets = (sizes, ranks, offsets, listed, bits)
     limits, block = np.empty(LIMITS, np.int64), np.empty(BLOCK, np.uint32)
     query_bits = np.empty(len(bits), np.uint64)
-    compared = 0
+    count, compared = position_above(sizes, 0xFFFFFFFE), 0
     for q in range(first, last):
         me = q if own else -1
         size, query = np.int64(q_sizes[q]), q_listed[q_offsets[q] : q_offsets[q + 1]]
@@ -405,13 +289,13 @@ def search(
         if entries >= worth:
             at, met, entries = count_rarest(query, starts, members, entries, counts, touched)
             bound = first_bound(me, size, query, query_bits, sets, met, counts, touched, k)
-        low, high = fitting(bound, size, sizes)
+        low, high = fitting(bound, size, sizes, count)
         more = len(query) - at + frequent
         if more < bound * size * SLACK:  # sets that were not met cannot be near
             largest_partners(bound, size, more, sizes, limits)
             done = compare_rest(me, query, sets, low, limits, met, counts, touched, entries // MERGED)
         if not done and (frequent > 0 or entries * DENSE > high - low):
-            count_entries(query[at:], starts, members, low, high, counts)
+            count_entries(query[at:], starts, members, low, high, count, counts)
             found[q - first] = compare_all(
                 me, size, query_bits, sets, low, high, counts, block, nearest, k, bound
             )

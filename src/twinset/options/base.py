@@ -55,6 +55,12 @@ class Options:
         object.__setattr__(options, "_given", frozenset(values))
         return options
 
+    def with_values(self, **values: Any) -> Self:
+        """Return the options with some other values; what was given stays known."""
+        options = dataclasses.replace(self, **values)
+        object.__setattr__(options, "_given", self._given)
+        return options
+
     def was_given(self, name: str) -> bool:
         """Whether an option was given, even with its default value."""
         return name in self._given or getattr(self, name) != self.defaults()[name]

@@ -7,11 +7,12 @@ from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
 from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.containment import ContainmentPlan
+from twinset.plan.nearest import NearestSetsPlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan"
+AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan | NearestSetsPlan"
 
 
 def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
@@ -31,6 +32,8 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
         kind = VectorPlan
     if options.measure == "containment":
         kind = ContainmentPlan
+    if values.get("neighbours") == "sets":
+        kind = NearestSetsPlan
     attributes = {one.name: values[one.name] for one in fields(kind)}
     plan: AnyPlan = kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}

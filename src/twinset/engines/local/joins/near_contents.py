@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from twinset.engines.local.copies import Copies
+from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.sort_pairs import Rows
 from twinset.schema import Numbers, Places
 from twinset.system.arrays import ranges
@@ -49,7 +52,8 @@ class NearContents:
         expanded = np.minimum(copies.counts[rights].astype(np.int64), top + 1)
         if link:
             expanded = np.where(self.lefts[owners] == rights, expanded, 1)
-        owners, distances, codes = (np.repeat(one, expanded) for one in (owners, distances, codes))
+        owners, codes = np.repeat(owners, expanded), np.repeat(codes, expanded)
+        distances = np.repeat(distances, expanded)
         members = copies.members[ranges(copies.starts[rights], expanded)]
         order = np.lexsort((members if ranks is None else ranks[members], distances, owners))
         owners, members, codes = owners[order], members[order], codes[order]
@@ -92,3 +96,37 @@ def ranked_copies(copies: Copies, ranks: Numbers, *, link: bool) -> Copies:
         keys[copies.first[members] == members] = -1
     return dataclasses.replace(copies, members=members[np.lexsort((keys, copies.first[members]))])
 
+
+class NearestDocuments:
+    """Which documents are the nearest of each, given the nearest contents: ties in the order of the ids."""
+
+    def __init__(self, corpus: Corpus, copies: Copies, top: int, *, link: bool) -> None:
+        self.top, self._link, self._one_sided = top, link, corpus.border is not None
+        self.ranks = id_ranks(corpus)
+        self._copies = ranked_copies(copies, self.ranks, link=link)
+
+    def content_ranks(self, numbers: Numbers) -> Numbers:
+        """Return the rank of each content: the least of its copies that may be neighbours."""
+        if self._link:
+            return self.ranks[numbers]
+        return self.ranks[self._copies.members[self._copies.starts[numbers]]]
+
+    def rows(self, near: NearContents, codes: Numbers, same: int) -> Iterator[Rows]:
+        """Yield (left, right, code) of documents; identical ones have the code `same`."""
+        one_sided = self._one_sided
+        words = {"link": self._link, "one_sided": one_sided, "same": same, "ranks": self.ranks}
+        return near.documents(self._copies, self.top, codes, **words)  # type: ignore[arg-type] # of one call
+
+    def cut(self, rows: slice) -> list[slice]:
+        """Cut a task so that its neighbours do not fill the memory."""
+        at_once = max(1, ROWS_AT_ONCE // self.top)
+        return [slice(first, min(first + at_once, rows.stop)) for first in range(rows.start, rows.stop, at_once)]
+
+
+def id_ranks(corpus: Corpus) -> Numbers:
+    """Return the place of each document in the order of the ids, by code points; without ids, in that of the input."""
+    ranks = np.arange(corpus.documents, dtype=np.uint32)
+    if corpus.report.own_ids:
+        order = pc.sort_indices(corpus.names.all().cast(pa.large_string())).to_numpy()
+        ranks[order] = np.arange(corpus.documents, dtype=np.uint32)
+    return ranks
