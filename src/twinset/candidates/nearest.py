@@ -28,6 +28,7 @@ import numpy as np
 
 from twinset.candidates import nearest_kernels as kernels
 from twinset.compiled import lists_kernels as making
+from twinset.compiled.element_numbers import ElementNumbers
 from twinset.schema import Hashes, Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of
@@ -36,7 +37,7 @@ _FREQUENT = 24  # an element that more than one in so many sets has gets a bit
 _MOST_WORDS = 64  # of 64 bits, for each set
 _LEFT_OUT = _PADDING = 0xFFFFFFFF
 _WORK = 1 << 22  # entries of lists that a thread looks up at a time, about
-_BYTES_AN_ELEMENT, _BYTES_A_SET = 44, 64
+_BYTES_AN_ELEMENT, _BYTES_A_SET = 64, 64
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class SetLists:
 
     hashes, starts, sizes: set i is hashes[starts[i]:starts[i]+sizes[i]], without repeats; the hashes are overwritten.
     ranks: uint32 (sets), the order of sets of equal similarity. border: the first of the sets that are looked up by
-    those before it; None if all look up all others.
+    those before it; None if all look up all others, 0 if all are looked up by sets that come later.
 
     Examples
     --------
@@ -98,14 +99,12 @@ class SetLists:
         self.own = border is None
         self.targets = order if border is None else order[order >= border]
         self.queries = order if border is None else order[order < border]
-        table = 1 << max(4, int(1.5 * int(sizes.sum(dtype=np.int64))).bit_length())
-        places = np.empty(table, np.uint64), np.zeros(table, np.uint32)
-        elements = making.number_elements(hashes, starts, sizes, *places)
-        del places
-        codes, self._lengths, words = self._code(hashes, starts, sizes, elements)
+        self._elements = ElementNumbers()
+        self._elements.number(hashes, starts, sizes)
+        self._codes, self._lengths, words = self._code(hashes, starts, sizes, len(self._elements))
         sets = (hashes, starts, sizes)
-        self._sets = _numbered(sets, self.targets, codes, len(self._lengths), words)
-        self._asking = self._sets if self.own else _numbered(sets, self.queries, codes, len(self._lengths), words)
+        self._sets = _numbered(sets, self.targets, self._codes, len(self._lengths), words)
+        self._asking = self._sets if self.own else _numbered(sets, self.queries, self._codes, len(self._lengths), words)
         self._ranks = np.zeros(len(self._sets.sizes), np.uint32)
         self._ranks[: len(self.targets)] = ranks[self.targets]
         self._starts = offsets_of(self._lengths)
@@ -123,7 +122,7 @@ class SetLists:
         order = shared[np.argsort(frequencies[shared], kind="stable")]
         frequent = int(np.count_nonzero(frequencies[order].astype(np.int64) * _FREQUENT > len(self.targets)))
         frequent = min(frequent, 64 * _MOST_WORDS)
-        codes = np.full(elements, _LEFT_OUT, np.uint32)
+        codes = np.full(elements + 1, _LEFT_OUT, np.uint32)  # the last one for elements of no set
         codes[order] = np.arange(len(order))
         lengths = frequencies[order[: len(order) - frequent]].astype(np.int64)
         return codes, lengths, -(-frequent // 64)
@@ -142,7 +141,16 @@ class SetLists:
 
     def search(self, rows: slice, k: int) -> NearestSets:
         """Find the k nearest of some queries, by their positions; threads may search for different ones."""
-        asking, sets, scratch = self._asking, self._sets, _scratch.fit(len(self._sets.sizes))
+        return self._search(self._asking, rows, k)
+
+    def search_sets(self, hashes: Hashes, starts: Places, sizes: Numbers, k: int) -> NearestSets:
+        """Find the k nearest of some other sets, given as the first ones; threads may search for different ones."""
+        every = (self._elements.find(hashes), starts, sizes)
+        asking = _numbered(every, np.arange(len(sizes)), self._codes, len(self._lengths), len(self._sets.bits))
+        return self._search(asking, slice(0, len(sizes)), k)
+
+    def _search(self, asking: NumberedSets, rows: slice, k: int) -> NearestSets:
+        sets, scratch = self._sets, _scratch.fit(len(self._sets.sizes))
         count = rows.stop - rows.start
         positions, shared = np.zeros((count, k), np.uint32), np.zeros((count, k), np.uint32)
         found = np.zeros(count, np.int64)

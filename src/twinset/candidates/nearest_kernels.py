@@ -78,7 +78,8 @@ def first_bound(me, size, query, query_bits, sets, met, counts, touched, k):  # 
     found, least = 0, 1.0
     for i in range(met):
         b = np.int64(touched[i])
-        count = min(np.int64(counts[b]), LIMITS - 1)
+        count = np.int64(counts[b])
+        count = count if count < LIMITS else LIMITS - 1
         if count >= most and b != me and found < k:
             if count == most:
                 if left == 0:

@@ -2,31 +2,57 @@
 
 import numpy as np
 
-from twinset.compiled import kernel
+from twinset.compiled import inlined, kernel
 from twinset.compiled.bytes_kernels import U
 
 
-@kernel("int64(uint64[::1], int64[::1], uint32[::1], uint64[::1], uint32[::1])")
-def number_elements(hashes, starts, sizes, keys, numbers):  # type: ignore[no-untyped-def]
-    """Replace the hashes of each set by numbers of elements, in order of appearance; return how many there are.
-
-    Set i is hashes[starts[i]:starts[i]+sizes[i]]. keys uint64, numbers uint32: a hash table, a power of two of places
-    with numbers 0.
-    """
+@inlined
+def place_of(x, keys, numbers):  # type: ignore[no-untyped-def]
+    """The place of a key in a hash table, or the free place for it."""
     mask = U(len(keys) - 1)
-    count = 0
-    for i in range(len(sizes)):
+    place = x & mask
+    while numbers[place] != 0 and keys[place] != x:
+        place = (place + U(1)) & mask
+    return place
+
+
+@kernel("int64(int64, uint64[::1], int64[::1], uint32[::1], uint64[::1], uint32[::1], int64[::1])")
+def number_elements(first, hashes, starts, sizes, keys, numbers, count):  # type: ignore[no-untyped-def]
+    """Replace the hashes of the sets from `first` on by numbers of elements, in order of appearance.
+
+    Set i is hashes[starts[i]:starts[i]+sizes[i]]. keys uint64, numbers uint32: a hash table, a power of two of places;
+    the number is one more than that of the element, 0 in a free place. count int64 (1): elements so far. Return the
+    first set for which the table may be too small, or the number of sets.
+    """
+    for i in range(first, len(sizes)):
+        if 2 * (count[0] + np.int64(sizes[i])) > len(keys):
+            return i
         for at in range(starts[i], starts[i] + np.int64(sizes[i])):
-            x = hashes[at]
-            place = x & mask
-            while numbers[place] != 0 and keys[place] != x:
-                place = (place + U(1)) & mask
+            place = place_of(hashes[at], keys, numbers)
             if numbers[place] == 0:
-                count += 1
-                keys[place] = x
-                numbers[place] = count
+                count[0] += 1
+                keys[place] = hashes[at]
+                numbers[place] = count[0]
             hashes[at] = U(numbers[place]) - U(1)
-    return count
+    return len(sizes)
+
+
+@kernel("void(uint64[::1], uint32[::1], uint64[::1], uint32[::1])")
+def move_elements(keys, numbers, to_keys, to_numbers):  # type: ignore[no-untyped-def]
+    """Insert the elements of a hash table into a larger one."""
+    for i in range(len(keys)):
+        if numbers[i] != 0:
+            place = place_of(keys[i], to_keys, to_numbers)
+            to_keys[place] = keys[i]
+            to_numbers[place] = numbers[i]
+
+
+@kernel("void(uint64[::1], uint64[::1], uint32[::1], uint64)")
+def find_elements(hashes, keys, numbers, unknown):  # type: ignore[no-untyped-def]
+    """Replace hashes by the numbers of their elements; those that the table lacks by `unknown`."""
+    for at in range(len(hashes)):
+        place = place_of(hashes[at], keys, numbers)
+        hashes[at] = U(numbers[place]) - U(1) if numbers[place] != 0 else unknown
 
 
 @kernel("void(uint64[::1], int64[::1], uint32[::1], int64[::1], uint32[::1])")

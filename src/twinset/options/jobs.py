@@ -111,8 +111,8 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch", "audit"):
             if options.nearest_sets and getattr(options, name) not in (defaults[name], 0):
                 raise OptionError(
-                    f"{specs[name].spellings(name)[0]} does not apply to --top without --threshold: the nearest are "
-                    "found exactly, without sketches; leave it out, or give a --threshold"
+                    f"{specs[name].spellings(name)[0]} does not apply to the nearest (--top), which are found exactly, "
+                    "without sketches; leave it out, or limit them by --threshold"
                 )
         return options
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from twinset.compiled import lists_kernels as making
+from twinset.compiled.element_numbers import ElementNumbers
 from twinset.pairs import nearest_kernels as kernels
 from twinset.schema import Hashes, Numbers, Places, Shares, WeightedSets
 from twinset.system.arrays import offsets_of, ranges
@@ -72,10 +72,10 @@ class WeightedLists:
         self.queries = order if border is None else order[order < border]
         sizes = np.diff(sets.offsets).astype(np.uint32)
         elements = sets.hashes ^ np.repeat(salts, sizes)
-        table = 1 << max(4, int(1.5 * len(elements)).bit_length())
-        places = np.empty(table, np.uint64), np.zeros(table, np.uint32)
-        count = making.number_elements(elements, sets.offsets[:-1], sizes, *places)
-        del places
+        numbers = ElementNumbers()
+        numbers.number(elements, sets.offsets[:-1], sizes)
+        count = len(numbers)
+        del numbers
         self._offsets, self._listed, self._weights = _chosen(sets, elements, self.targets)
         self._starts = offsets_of(np.bincount(self._listed, minlength=count))
         self._members = np.empty(len(self._listed), np.uint32)
