@@ -11,8 +11,8 @@ import pytest
 import twinset
 from tests.index.conftest import NewIndex
 from twinset import textbook
-from twinset.index import query
-from twinset.index.kinds import content_lists, text_queries
+from twinset.index import content_lists, query
+from twinset.index.kinds import text_queries
 
 WORDS = [f"w{number}" for number in range(400)]
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from twinset.index.backend import Backend, Int64s
+from twinset.index.content_lists import content_lists
 from twinset.index.kinds import kernels
-from twinset.index.kinds.content_lists import content_lists
 from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
 from twinset.index.query import (
     MOST_SCANNED,

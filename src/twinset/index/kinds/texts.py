@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from twinset.errors import DamagedError, OptionError
 from twinset.index.backend import Backend, Document, SketchRows
+from twinset.index.content_lists import are_listed
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.containment import ContainmentSearcher
-from twinset.index.kinds.content_lists import are_listed
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
 from twinset.index.kinds.passage_queries import PassageLimits, PassageSearcher
 from twinset.index.kinds.text_entries import (

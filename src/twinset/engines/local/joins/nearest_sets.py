@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twinset.candidates.nearest import SetLists, bytes_needed
+from twinset.candidates.nearest.sets import SetLists, bytes_needed
 from twinset.engines.local.audit.sets import SetLoader
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
@@ -24,7 +24,7 @@ from twinset.system.scratch import Spool
 from twinset.wording import counted
 
 if TYPE_CHECKING:
-    from twinset.candidates.nearest import NearestSets
+    from twinset.candidates.nearest.sets import NearestSets
 
 
 class NearestSetJoin(SetJoin):
@@ -97,8 +97,3 @@ class NearestSetJoin(SetJoin):
                 f"of memory, but of the {total} that this run may use only {left} are left; give more with --memory, "
                 f"at least {least}, or give a --threshold"
             )
-
-    def join_all(self, out: Spool) -> None:
-        """Refuse: the nearest have no least similarity."""
-        raise NotImplementedError("the nearest sets are not joined by a threshold")
-

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from twinset.candidates.nearest import SetLists
+from twinset.candidates.nearest.sets import SetLists
 from twinset.engines.local.threads import Threads
 from twinset.errors import DamagedError
 from twinset.index.backend import Backend, Document, Int64s

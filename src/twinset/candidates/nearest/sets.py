@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from twinset.candidates import nearest_kernels as kernels
+from twinset.candidates.nearest import nearest_kernels as kernels
 from twinset.compiled import lists_kernels as making
 from twinset.compiled.element_numbers import ElementNumbers
 from twinset.schema import Hashes, Numbers, Places
