@@ -9,7 +9,7 @@ from twinset.compiled.set_kernels import SLACK
 
 LIMITS = 64  # numbers of shared elements for which a largest partner is known
 FIRST_SHARE = 8  # the rarest elements of a query, with this part of its entries, give the first bound
-DENSE = 8  # a query with more entries than this part of the sets is compared with all of them
+DENSE = 16  # a query with more entries than this part of the sets is compared with all of them
 BLOCK = 256  # sets compared at a time
 MERGED = 4  # entries of lists that cost as much as an element of two sets compared
 
@@ -149,17 +149,16 @@ def compare_rest(me, query, sets, low, limits, met, counts, touched, worth):  # 
 
 @inlined
 def compare_met(me, size, query_bits, sets, low, high, limits, met, counts, touched, nearest, k, bound):  # type: ignore[no-untyped-def]
-    """Offer each set met to the nearest, and clear the counts; return the number of the nearest."""
+    """Offer each set met to the nearest; return the number of the nearest, and the bound."""
     sizes, ranks, bits = sets[0], sets[1], sets[4]
     best = 0
     for i in range(met):
         b = np.int64(touched[i])
         count = np.int64(counts[b])
-        counts[b] = 0
         if low <= b < min(high, limit_of(limits, count)) and b != me:
             overlap = count + common_bits(query_bits, bits, b)
             best, bound = offer(nearest, ranks, k, best, bound, size, np.int64(sizes[b]), b, overlap)
-    return best
+    return best, bound
 
 
 @inlined
@@ -295,20 +294,23 @@ def search(
         if more < bound * size * SLACK:  # sets that were not met cannot be near
             largest_partners(bound, size, more, sizes, limits)
             done = compare_rest(me, query, sets, low, limits, met, counts, touched, entries // MERGED)
-        if not done and (frequent > 0 or entries * DENSE > high - low):
+        dense, best = not done and entries * DENSE > high - low, 0
+        if dense:
             count_entries(query[at:], starts, members, low, high, count, counts)
-            found[q - first] = compare_all(
-                me, size, query_bits, sets, low, high, counts, block, nearest, k, bound
-            )
-            compared += high - low
-            for i in range(met):
-                counts[touched[i]] = 0
         else:
             for e in query[at : at if done else len(query)]:
                 met = count_met(part_between(members[starts[e] : starts[e + 1]], low, high), counts, touched, met)
             largest_partners(bound, size, frequent, sizes, limits)
-            found[q - first] = compare_met(
+            best, bound = compare_met(
                 me, size, query_bits, sets, low, high, limits, met, counts, touched, nearest, k, bound
             )
             compared += met
+            # Sets that were not met share frequent elements only: are they out of reach?
+            dense = not done and frequent > 0 and not (best == k and frequent < scores[0] * size * SLACK)
+        if dense:
+            best = compare_all(me, size, query_bits, sets, low, high, counts, block, nearest, k, bound)
+            compared += high - low
+        for i in range(met):
+            counts[touched[i]] = 0
+        found[q - first] = best
     return compared

@@ -8,8 +8,10 @@ similarity of the k-th nearest set of A: the least of any k similarities.
   were met and r elements of A are left, o <= c + r. Then J >= t means |B| <= (c + r)(1 + t)/t - |A|: larger sets are
   passed over. A set never met shares at most r, so once r < t|A| no new one can be among the nearest.
 - Frequent elements. Their lists would be long, so each set has a bit for each of them instead. What two sets share is
-  the count from the lists and the common bits. A query that has frequent elements, or whose lists are long, is compared
-  with all sets of a fitting size, a block of them at a time: that is quicker than to look at those met one by one.
+  the count from the lists and the common bits. If the lists of a query are short, the sets met in them are compared
+  first. A set not met shares no more than the frequent elements of the query; where that does not suffice, none is
+  looked at. Otherwise, or if the lists are long, the query is compared with all sets of a fitting size, a block of them
+  at a time, which is quicker than to look at those met one by one.
 
 The first bound comes from the k sets that share most of the rarest elements. All bounds are widened by a factor of
 1e-12 for rounding. Sets of equal similarity are ordered by `ranks`.
