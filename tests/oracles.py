@@ -303,6 +303,26 @@ def kept_of_held(
     return removed
 
 
+def nearest_sets(
+    sets: Mapping[str, Mapping[Hashable, float]], top: int,
+    others: Mapping[str, Mapping[Hashable, float]] | None = None, asking: Iterable[str] | None = None,
+) -> list[tuple[str, str, float]]:  # fmt: skip
+    """The nearest of each set, or of those `asking`, among the rest or the others, with Σ min / Σ max of the weights.
+
+    Ties are in the order of the names; a set with nothing in common is no neighbour.
+    """
+    found = []
+    for name in sets if asking is None else asking:
+        near = []
+        for other, theirs in (sets if others is None else others).items():
+            weights = [(Fraction(sets[name].get(one, 0)), Fraction(theirs.get(one, 0))) for one in sets[name] | theirs]
+            common = sum(min(pair) for pair in weights)
+            if common and (others is not None or other != name):
+                near.append((-common / sum(max(pair) for pair in weights), other))
+        found += [(name, other, float(-score)) for score, other in sorted(near)[:top]]
+    return found
+
+
 # The index
 
 

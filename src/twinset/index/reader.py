@@ -304,7 +304,7 @@ class IndexReader:
 
     def nearest_by(self) -> str:
         """Return what the k nearest are chosen from: all, sketches, codes, bands or tables; only `all` misses none."""
-        return self._kind.nearest_by(len(self))
+        return self._kind.nearest_by(self._backend)
 
     def contained_by(self) -> str:
         """Return what queries for containment choose documents by: their samples, or all are compared."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import Check
-from twinset.options.items import TableOptions, optional_column
+from twinset.options.items import SETS, VECTORS, TableOptions, optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -62,8 +62,8 @@ class PairsOptions(
     )
     top: int | None = option(
         None,
-        "For each item (column left), report only the N most similar ones. Vectors and pictures are reported at any "
-        "distance unless --threshold or --distance is given.",
+        "For each item (column left), report only the N most similar ones, at any distance unless --threshold, "
+        "--contained or --distance is given; codes within --distance.",
         checks.whole(1, 10_000, none=True),
         "N",
         default_text="every pair, once",
@@ -88,6 +88,17 @@ class PairsOptions(
         return self.threshold if self.was_given("threshold") else None
 
     @property
+    def nearest_sets(self) -> bool:
+        """Whether each set is paired with its nearest, however far, instead of all that reach the threshold."""
+        by_jaccard = self.item_kind in (*SETS, "weighted") and self.contained is None
+        return self.top is not None and by_jaccard and not self.was_given("threshold")
+
+    @property
+    def finds_nearest(self) -> bool:
+        """Whether only the nearest of each item become pairs, so that many identical items do no harm."""
+        return self.nearest_sets or (self.item_kind in VECTORS and self.top is not None)
+
+    @property
     def lowest(self) -> float:
         """The minimum score of a pair that is found and scored; the score of a distance is its negative."""
         return -self.farthest if self.by_distance else self.least
@@ -109,6 +120,19 @@ class PairsOptions(
                     f"--{name} {getattr(self, name)} cannot be used with --hosts, which counts every pair of pages; "
                     "leave one of them out"
                 )
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Make the options; refuse those of a search by sketches where the nearest sets are found exactly."""
+        options = super().of(**values)
+        defaults, specs = cls.defaults(), dict(cls.specs())
+        for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch", "audit"):
+            if options.nearest_sets and getattr(options, name) not in (defaults[name], 0):
+                raise OptionError(
+                    f"{specs[name].spellings(name)[0]} does not apply to the nearest (--top), which are found exactly, "
+                    "without sketches; leave it out, or limit them by --threshold"
+                )
+        return options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +168,8 @@ class DedupOptions(
     identical: ClassVar[str] = "link"
     top: ClassVar[int | None] = None
     top_limit: ClassVar[float | None] = None
+    nearest_sets: ClassVar[bool] = False
+    finds_nearest: ClassVar[bool] = False
 
     floor: float | None = option(
         None,

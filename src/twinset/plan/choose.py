@@ -8,6 +8,7 @@ from twinset.options import DedupOptions, PlanOptions
 from twinset.options.items import MEASURED
 from twinset.plan.bands import Plan, exact_plan, plan
 from twinset.plan.containment import ContainmentPlan
+from twinset.plan.nearest import NearestSetsPlan
 
 
 def plan_for(options: PlanOptions) -> Plan | None:
@@ -26,7 +27,8 @@ def plan_for(options: PlanOptions) -> Plan | None:
 
 def band_plan(options: PlanOptions) -> Plan:
     """Return the bands and rows of the options, or none for an exact run or one by containment, without sketches."""
-    if getattr(options, "exact", False) or getattr(options, "contained", None) is not None:
+    exact = getattr(options, "exact", False) or getattr(options, "nearest_sets", False)
+    if exact or getattr(options, "contained", None) is not None:
         return exact_plan(options.threshold)
     with warnings.catch_warnings():
         if isinstance(options, DedupOptions) and options.index is not None:
@@ -34,8 +36,10 @@ def band_plan(options: PlanOptions) -> Plan:
         return plan(options.least, options.recall, options.n_hashes, options.n_bands, options.rows_per_band)
 
 
-def announced_plan(options: Any) -> Plan | ContainmentPlan | None:
+def announced_plan(options: Any) -> Plan | ContainmentPlan | NearestSetsPlan | None:
     """Return the plan to show before anything is read; None for items that are planned after reading."""
+    if getattr(options, "nearest_sets", False):
+        return NearestSetsPlan(options.top)
     if getattr(options, "contained", None) is not None:
         return containment_plan(options)
     return plan_for(options)

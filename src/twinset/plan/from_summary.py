@@ -7,12 +7,13 @@ from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
 from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.containment import ContainmentPlan
+from twinset.plan.nearest import NearestSetsPlan
 from twinset.plan.sparse import SparsePlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan | SparsePlan"
+AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan | SparsePlan | NearestSetsPlan"
 
 
 def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
@@ -32,6 +33,8 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
         kind = VectorPlan
     if options.measure == "containment":
         kind = ContainmentPlan
+    if values.get("neighbours") == "sets":
+        kind = NearestSetsPlan
     attributes = {one.name: values[one.name] for one in fields(kind)}
     plan: AnyPlan = kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in attributes.items()}

@@ -18,6 +18,9 @@ VERIFIED_SHINGLES = 1 << 21
 COMPARED_SHINGLES = 1 << 18
 """Shingles in one table of `pairs.sets.compared`; larger documents are compared two at a time."""
 
+BOUND_ENTRIES = 1 << 17
+"""Entries of inverted lists from which a search for the nearest sets looks for a first bound."""
+
 TABLE_ROWS = 1 << 17
 """Rows of a result table made at a time."""
 PLACED_ROWS = 1 << 22

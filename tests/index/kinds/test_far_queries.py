@@ -11,7 +11,7 @@ import pytest
 import twinset
 from tests.index.conftest import NewIndex
 from twinset import textbook
-from twinset.index import query
+from twinset.index import content_lists, query
 from twinset.index.kinds import text_queries
 
 WORDS = [f"w{number}" for number in range(400)]
@@ -72,7 +72,35 @@ def test_all_queries_are_answered_as_by_brute_force(new_index: NewIndex, store: 
             assert [row["similarity"] for row in rows] == [score for _, score in expected], id
 
 
+def test_lists_follow_the_changes_of_the_index(new_index: NewIndex) -> None:
+    texts = documents(20, 30)
+    with filled(new_index, texts, shingle="word:1") as index:
+        for change in range(3):
+            wanted = " ".join(WORDS[change : change + 9])
+            assert answered(index, wanted, 10) == nearest(texts, wanted, 10, "word:1")
+            index.remove([f"d{change}"])
+            del texts[f"d{change}"]
+            texts[f"new {change}"] = f"{wanted} once more"
+            index.add({f"new {change}": texts[f"new {change}"]})
+
+
+def test_sets_far_from_each_other_and_long_tables(new_index: NewIndex) -> None:
+    rng = random.Random(3)
+    sets = {f"s{number}": {str(int(1 / (rng.random() + 0.004))) for _ in range(25)} for number in range(200)}
+    with new_index(items="x") as index:
+        index.add([{"id": id, "x": sorted(one)} for id, one in sets.items()])
+        for wanted in list(sets.values())[::20]:
+            scored = [(id, len(wanted & one) / len(wanted | one)) for id, one in sets.items()]
+            best = [one for one in sorted(scored, key=lambda one: -one[1]) if one[1] > 0][:10]
+            assert answered(index, wanted, 10) == best
+        table = index.similar_to("s7", k=3)
+        scored = [(id, len(sets["s7"] & one) / len(sets["s7"] | one)) for id, one in sets.items() if id != "s7"]
+        assert table["id"].to_pylist() == [id for id, _ in sorted(scored, key=lambda one: -one[1])[:3]]
+        assert table["recall"].to_pylist() == [1.0] * 3
+
+
 def test_a_larger_index_compares_sketches(new_index: NewIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_lists, "MOST_LISTED", 10)
     monkeypatch.setattr(text_queries, "MOST_READ", 10)
     texts = documents()
     half = " ".join(texts["d7"].split()[:60])
@@ -83,6 +111,7 @@ def test_a_larger_index_compares_sketches(new_index: NewIndex, monkeypatch: pyte
 
 
 def test_the_largest_say_what_they_cannot_see(new_index: NewIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_lists, "MOST_LISTED", 10)
     monkeypatch.setattr(text_queries, "MOST_READ", 10)
     monkeypatch.setattr(text_queries, "MOST_SCANNED", 10)
     monkeypatch.setattr("twinset.index.kinds.texts.MOST_READ", 10)

@@ -37,7 +37,6 @@ from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import AUTO, new_file
 from twinset.options.formats import check_pairs_name, is_folder_name
-from twinset.options.items import VECTORS
 from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
@@ -157,7 +156,7 @@ class LocalRun(OpenedJob, Run):
             choice, _ = done
         self.progress.note(choice_note(choice, self.options.threshold))
         self.found_lengths["shingle_auto"] = choice
-        self.options = dataclasses.replace(self.options, shingle=choice["shingle"])
+        self.options = self.options.but(shingle=choice["shingle"])
 
     def collapse(self, corpus: Corpus) -> Copies:
         """Group identical contents; refuse too many identical pairs."""
@@ -169,8 +168,8 @@ class LocalRun(OpenedJob, Run):
     def _refuse_many_identical(self, identical: int) -> None:
         """Refuse too many pairs of identical documents, unless `--identical link` avoids them."""
         listed = self.options.identical == "all"
-        if self.options.item_kind in VECTORS and self.options.top:
-            return  # only the nearest of each vector become pairs
+        if self.options.finds_nearest:
+            return
         if listed:
             refuse_many_identical(identical, "documents")
 
@@ -192,7 +191,7 @@ class LocalRun(OpenedJob, Run):
         """Compare candidates exactly."""
         with self._timing("verify"):
             pairs = join.verify(candidates)
-        if join.corpus.border is not None:
+        if join.corpus.border is not None and not self.options.finds_nearest:
             self._refuse_many_identical(join.identical_across(pairs))
         return pairs
 

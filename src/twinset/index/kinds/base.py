@@ -158,8 +158,8 @@ class Kind(ABC):
         """What queries for containment choose documents by: ``samples``, or ``all`` if all are compared."""
         return "all"
 
-    def nearest_by(self, documents: int) -> str:
-        """Return what the k nearest of a query are chosen from, in an index with this number of documents.
+    def nearest_by(self, backend: Backend) -> str:
+        """Return what the k nearest of a query are chosen from.
 
         ``all``: all documents. ``sketches``: those whose sketches share a slot. ``codes``: the best by their learned
         codes. ``bands`` or ``tables``: those that share a band or a bucket, so that less similar ones may be missed.

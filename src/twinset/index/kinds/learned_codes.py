@@ -156,7 +156,7 @@ class LearnedKind(VectorKind):
         right[good] = (self.codes_of(self.vectors_of(slots[good])) == self.codes_in(slots[good])).all(axis=1)
         return right
 
-    def nearest_by(self, documents: int) -> str:
+    def nearest_by(self, backend: Backend) -> str:
         """Rank all vectors by their codes."""
         return "codes"
 

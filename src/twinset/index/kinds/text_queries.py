@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from twinset.index.backend import Backend, Int64s
+from twinset.index.content_lists import content_lists
 from twinset.index.kinds import kernels
 from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
 from twinset.index.query import (
@@ -65,6 +66,11 @@ class TextSearcher(Searcher):
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
         """Return the answers in portions; all answers to a query are in one portion."""
+        if limits.k is not None and not limits.threshold and not self.estimates and queries.sets is not None:
+            listed = content_lists(self.backend, self.settings)
+            if listed.lists is not None:
+                self._read = np.flatnonzero(queries.shingles)
+                return [listed.nearest(queries.sets, self._read, limits, self.measure, without)]
         many = batch_sizes.INDEX_QUERIES
         ends = ((first, min(first + many, len(queries))) for first in range(0, len(queries), many))
         parts = [part for first, last in ends for part in self._find(queries, first, last, limits, without)]

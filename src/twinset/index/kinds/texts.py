@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from twinset.errors import DamagedError, OptionError
 from twinset.index.backend import Backend, Document, SketchRows
+from twinset.index.content_lists import are_listed
 from twinset.index.kinds.base import Kind
 from twinset.index.kinds.containment import ContainmentSearcher
 from twinset.index.kinds.pack_text import pack, unpack, unpack_text
@@ -183,9 +184,10 @@ class TextKind(Kind):
             )
         return PassageSearcher(backend, self.settings, PassageLimits(options.least or stored, options.crowd))
 
-    def nearest_by(self, documents: int) -> str:
-        """Compare all contents of a small index, all sketches of a larger one, and else what shares a band."""
-        if documents <= MOST_READ and self._store != "none":
+    def nearest_by(self, backend: Backend) -> str:
+        """Compare all contents if they can be listed in memory, else all sketches, or what shares a band."""
+        documents = backend.count()
+        if self._store != "none" and (documents <= MOST_READ or are_listed(backend)):
             return "all"
         return "sketches" if documents <= MOST_SCANNED else "bands"
 

@@ -185,9 +185,9 @@ class VectorKind(FixedWidthKind):
         """Return the minimum probability that a vector at this cosine or distance is found."""
         return _recall(self.plan, likeness)
 
-    def nearest_by(self, documents: int) -> str:
+    def nearest_by(self, backend: Backend) -> str:
         """Compare all vectors, unless they are too many."""
-        return "all" if documents <= MOST_SCANNED or not (self.is_planned and self.plan.tables) else "tables"
+        return "all" if backend.count() <= MOST_SCANNED or not (self.is_planned and self.plan.tables) else "tables"
 
     def searcher(self, backend: Backend, limits: Limits) -> Searcher:
         """Search by tables."""

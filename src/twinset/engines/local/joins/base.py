@@ -58,6 +58,8 @@ class SimilarityJoin(ABC):
 
     plan: RunPlan
     sizes: Numbers
+    ranks: Numbers | None = None
+    """Where only the nearest are paired: the order of documents that are equally near, if not that of the input."""
 
     def __init__(self, corpus: Corpus, copies: Copies, work: Work) -> None:
         self.corpus, self.copies, self.work = corpus, copies, work

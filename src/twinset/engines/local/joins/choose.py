@@ -22,9 +22,17 @@ def join_for(
         from twinset.engines.local.joins.contained import ContainmentJoin  # loads kernels: only where needed
 
         return ContainmentJoin(corpus, copies, work, containment_plan(options))
+    if options.nearest_sets and options.item_kind != "weighted":
+        from twinset.engines.local.joins.nearest_sets import NearestSetJoin
+
+        return NearestSetJoin(corpus, copies, work)
     if plan is not None:
         return SetJoin(corpus, copies, work, plan)
     # Imported for the kind that needs it only: kernels take time to load.
+    if options.item_kind == "weighted" and options.nearest_sets:
+        from twinset.engines.local.joins.nearest_weighted import NearestWeightedJoin
+
+        return NearestWeightedJoin(corpus, copies, work, wanted)
     if options.item_kind == "weighted":
         from twinset.engines.local.joins.weighted import WeightedJoin
 

@@ -18,9 +18,9 @@ from twinset.candidates import probing
 from twinset.engines.local.audit import sample
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget
-from twinset.engines.local.copies import Copies
 from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import distance_codes
+from twinset.engines.local.joins.near_contents import ROWS_AT_ONCE, NearContents
 from twinset.engines.local.joins.vectors import VectorJoin, slices
 from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import OptionError
@@ -28,12 +28,11 @@ from twinset.pairs.vectors import every_nearest, nearest
 from twinset.plan.vectors import VectorPlan, vector_plan
 from twinset.schema import Codes, Flags, Hashes, Numbers, Places, Vectors
 from twinset.sketches.vectors import keys as vector_keys
-from twinset.system.arrays import pair_words, ranges
+from twinset.system.arrays import pair_words
 from twinset.system.scratch import Spool
 
 _SAMPLE = 256
 _ROWS = 1024  # queries at a time
-_ROWS_AT_ONCE = 1 << 18  # neighbours of contents expanded to pairs of documents at a time
 
 Floats = npt.NDArray[np.float64]
 
@@ -291,54 +290,17 @@ class NearestVectors:
 
     def rows(self, neighbours: Neighbours) -> Iterator[Rows]:
         """Yield pairs of documents: each with its nearest, including copies."""
-        join, copies = self.join, self.join.copies
-        for rows in slices(len(self.queries), max(1, _ROWS_AT_ONCE // (self.top + 1))):
+        join = self.join
+        for rows in slices(len(self.queries), max(1, ROWS_AT_ONCE // (self.top + 1))):
             positions = self.queries[rows]
             owners, columns = np.nonzero(neighbours.present(rows))
             rights = neighbours.positions[rows][owners, columns].astype(np.int64)
             scores = neighbours.scores[rows][owners, columns]
-            distances = 1.0 - scores if join.measure == "cosine" else scores
-            if join.border is None:  # its own copies are near too
-                own = np.arange(len(positions))
-                owners, rights = np.concatenate([own, owners]), np.concatenate([positions, rights])
-                distances = np.concatenate([np.zeros(len(own)), distances])
-            yield from self._expand_copies(copies, join.numbers[positions], owners, join.numbers[rights], distances)
-
-    def _expand_copies(
-        self, copies: Copies, lefts: Numbers, owners: Places, rights: Numbers, distances: Floats
-    ) -> Iterator[Rows]:
-        """Expand neighbouring contents to documents, up to `top` for each."""
-        alone = self.link and self.join.border is None  # a copy is paired with its first appearance only
-        expanded = np.minimum(copies.counts[rights].astype(np.int64), self.top + 1)
-        if self.link:
-            expanded = np.where(lefts[owners] == rights, expanded, 1)
-        owners, distances = np.repeat(owners, expanded), np.repeat(distances, expanded)
-        members = copies.members[ranges(copies.starts[rights], expanded)]
-        order = np.lexsort((members, distances, owners))
-        owners, members, distances = owners[order], members[order], distances[order]
-        firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))
-        rank = np.arange(len(owners)) - firsts[owners]
-        kept = rank <= self.top  # one more, since it may be the document itself
-        owners, members = owners[kept], members[kept]
-        codes = distance_codes(np.maximum(distances[kept], 0.0))
-        firsts = np.searchsorted(owners, np.arange(len(lefts) + 1))
-        # All copies of a content have the same neighbours, except themselves.
-        copies_of = copies.counts[lefts].astype(np.int64)
-        documents = copies.members[ranges(copies.starts[lefts], copies_of)]
-        group = np.repeat(np.arange(len(lefts)), copies_of)
-        if alone:
-            later = documents != lefts[group]
-            ties = [documents[later], lefts[group[later]], np.zeros(np.count_nonzero(later), np.uint32)]
-            yield np.stack(ties, axis=1)
-            documents, group = documents[~later], group[~later]
-        for some in slices(len(documents), max(1, _ROWS_AT_ONCE // (self.top + 1))):
-            sizes = np.diff(firsts)[group[some]]
-            positions = ranges(firsts[:-1][group[some]], sizes)
-            rows = np.stack([np.repeat(documents[some], sizes), members[positions], codes[positions]], axis=1)
-            rows = rows[rows[:, 0] != rows[:, 1]]
-            starts = np.flatnonzero(np.diff(rows[:, 0].astype(np.int64), prepend=-1))
-            rank = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
-            yield rows[rank < self.top]
+            distances = np.maximum(1.0 - scores if join.measure == "cosine" else scores, 0.0)
+            near = NearContents(join.numbers[positions], owners, join.numbers[rights], distances)
+            yield from near.documents(
+                join.copies, self.top, distance_codes(distances), link=self.link, one_sided=join.border is not None
+            )
 
 
 def _refuse_too_many(vectors: int, top: int, budget: Budget) -> None:

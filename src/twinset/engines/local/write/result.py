@@ -33,7 +33,6 @@ from twinset.engines.local.write.summary import (
 )
 from twinset.engines.local.write.table_file import copy_as_csv
 from twinset.engines.local.write.tables import ResultTables, write_documents, write_kept, write_left_out, write_sources
-from twinset.options.items import VECTORS
 from twinset.schema import Flags
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
@@ -121,7 +120,7 @@ def _ordered_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterato
     """Yield pairs of documents in the order of the output."""
     options, corpus = run.options, join.corpus
     top = options.top
-    if top is not None and options.item_kind in VECTORS:  # the join has found the nearest of each document
+    if options.finds_nearest:  # the join has found the nearest of each document
         return _nearest_first(run, join, pairs)
     link = options.identical == "link"
     all_pairs = document_pairs(run, corpus, join.copies, pairs, link)
@@ -145,9 +144,10 @@ def document_pairs(run: LocalRun, corpus: Corpus, copies: Copies, pairs: Spool, 
 
 
 def _nearest_first(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterator[Rows]:
-    """Yield pairs by their left document, the nearest first."""
+    """Yield pairs by their left document, the nearest first, ties in the order of the join."""
     for rows in sorted_portions(pairs, join.corpus.documents, run.budget.pairs):
-        yield rows[np.lexsort((rows[:, 1], -join.similarity(rows), rows[:, 0]))]
+        ranks = rows[:, 1] if join.ranks is None else join.ranks[rows[:, 1]]
+        yield rows[np.lexsort((ranks, -join.similarity(rows), rows[:, 0]))]
 
 
 def _write_tables_and_kept(
