@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 
 import twinset
 from tests.sparse_rows import ROWS, Row, matrix, similar_pairs, tfidf
+from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError, SourceError
 
 Pairs = dict[tuple[int, int], float]
@@ -221,3 +222,41 @@ def test_memory_is_stated_where_it_is_missing() -> None:
     rows = tfidf(300_000, 3000, seed=1)
     with pytest.raises(OptionError, match=r"joining [\d,]+ distinct sparse vectors takes .* of memory"):
         twinset.find_pairs(rows, threshold=0.8, memory="512MB", progress=False)
+
+
+def test_an_interrupted_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse.save_npz(tmp_path / "rows.npz", tfidf(200, 300, seed=9, near=60))
+    options: dict[str, Any] = {"vectors": True, "threshold": 0.4, "progress": False}
+    clean = twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "clean", **options)
+
+    def stop(*_: object) -> None:
+        raise MemoryError("no more")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ResultTables, "write_removed", stop)
+        with pytest.raises(MemoryError):
+            twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "out", **options)
+    done = twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "out", **options)
+    assert done.summary["timings"]["resumed"] == ["pairs", "sketches"]
+    assert done.removed.equals(clean.removed)
+    kept = [(tmp_path / name / "kept/rows.npz").read_bytes() for name in ("clean", "out")]
+    assert kept[0] == kept[1]
+
+
+def test_an_evaluation_and_its_exact_truth(many: Any) -> None:
+    truth = [(str(row), str(2600 + row)) for row in range(400)]
+    found = twinset.evaluate(many, vectors=True, threshold=0.5, truth=truth)
+    assert found.best is not None
+    assert found.best["true_pairs_found"] > 300
+    exact = twinset.evaluate(many, vectors=True, threshold=0.5, exact=True)
+    assert exact.best is not None
+    assert exact.best["recall"] == 1
+
+
+def test_an_index_takes_dense_vectors_only(tmp_path: Path) -> None:
+    sparse.save_npz(tmp_path / "rows.npz", tfidf(20, 30, seed=9))
+    with (
+        twinset.Index.create(tmp_path / "index.twinset", vectors=True) as index,
+        pytest.raises(SourceError, match="sparse vectors cannot be used here: give dense ones"),
+    ):
+        index.add(str(tmp_path / "rows.npz"))
