@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,6 +151,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
         twinset.find_pairs(["a"], sparse=True, progress=False)
     with pytest.raises(OptionError, match="its items have no length"):
         twinset.dedup(rows, keep="longest", progress=False)
+    with pytest.raises(OptionError, match=r"cannot be used with top and sparse vectors|cannot be used with top="):
+        twinset.find_pairs(rows, vectors=True, sparse=True, top=3, audit=5, progress=False)
     with pytest.raises(SourceError, match="a sparse matrix holds vectors, not bit codes"):
         twinset.find_pairs(rows, codes="code", progress=False)
     with pytest.raises(SourceError, match="31 columns, and those of matrix have 30"):
@@ -260,3 +263,14 @@ def test_an_index_takes_dense_vectors_only(tmp_path: Path) -> None:
         pytest.raises(SourceError, match="sparse vectors cannot be used here: give dense ones"),
     ):
         index.add(str(tmp_path / "rows.npz"))
+
+
+def test_groups_are_kept_apart() -> None:
+    rows = tfidf(120, 40, seed=7, near=40).toarray()
+    table = pa.table({"row": rows.tolist(), "side": [str(number % 3) for number in range(120)]})
+    for options in ({"threshold": 0.3}, {"top": 3}):
+        every: dict[str, Any] = {"vectors": "row", "by": "side", "progress": False, **options}
+        ours, theirs = (twinset.find_pairs(table, sparse=kind, **every).pairs for kind in (True, False))
+        assert ours.num_rows > 10
+        assert ours["left"].to_pylist() == theirs["left"].to_pylist()
+        assert ours["similarity"].to_pylist() == pytest.approx(theirs["similarity"].to_pylist(), abs=1e-12)

@@ -93,6 +93,8 @@ class PairsOptions(
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
             raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
+        if self.audit and self.top is not None and self.item_kind == "sparse":
+            raise OptionError("--audit cannot be used with --top and sparse vectors: the search is exact; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
