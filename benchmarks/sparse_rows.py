@@ -60,6 +60,7 @@ def measure(setting: Setting) -> Row:
                 say(f"  {peer.name} left out: {error}")
                 continue
             one["times"] = one["scaled"] / own[job]["best"]
+            one["times_cpu"] = one["cpu"] / own[job]["cpu"]
             one["agrees"] = _agrees(out if job == "pairs" else nearest, truth, job)
             peers[f"{peer.name}, {job}"] = one
             say(f"  {peer.name}, {job}: {one['scaled']:.1f} s, {one['times']:.1f} times, {one['agrees']}")
@@ -144,14 +145,18 @@ def table(result: Row) -> str:
         "",
         "| | all pairs | | nearest | | how |",
         "|---|---:|---:|---:|---:|---|",
-        f"| Twinset | {own['pairs']['best']:.2f} s | | {own['top']['best']:.2f} s | | whole processes |",
+        f"| Twinset | {_seconds(own['pairs'], 'best')} | | {_seconds(own['top'], 'best')} | | whole processes |",
     ]
     for name, (package, setup) in result["setups"].items():
         cells = []
         for job in ("pairs", "top"):
             one = peers.get(f"{name}, {job}")
-            cells += ["not measured", ""] if one is None else [f"{one['scaled']:.1f} s", f"{one['times']:.1f}×"]
+            cells += ["not measured", ""] if one is None else [_seconds(one, "scaled"), f"{one['times']:.1f}×"]
         lines.append(f"| {name} | {' | '.join(cells)} | {package}: {setup} |")
     lines += ["", "Compared with Twinset's answers:", ""]
     lines += [f"- {name}: {one['agrees']}" for name, one in peers.items()]
     return "\n".join(lines)
+
+
+def _seconds(one: Row, name: str) -> str:
+    return f"{one[name]:.2f} s ({one['cpu']:.1f} s of processor)"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from sklearn.preprocessing import normalize
 
 import twinset
 from tests.sparse_rows import ROWS, Row, matrix, similar_pairs, tfidf
+from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError, SourceError
 
 Pairs = dict[tuple[int, int], float]
@@ -149,6 +151,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
         twinset.find_pairs(["a"], sparse=True, progress=False)
     with pytest.raises(OptionError, match="its items have no length"):
         twinset.dedup(rows, keep="longest", progress=False)
+    with pytest.raises(OptionError, match=r"cannot be used with top and sparse vectors|cannot be used with top="):
+        twinset.find_pairs(rows, vectors=True, sparse=True, top=3, audit=5, progress=False)
     with pytest.raises(SourceError, match="a sparse matrix holds vectors, not bit codes"):
         twinset.find_pairs(rows, codes="code", progress=False)
     with pytest.raises(SourceError, match="31 columns, and those of matrix have 30"):
@@ -221,3 +225,52 @@ def test_memory_is_stated_where_it_is_missing() -> None:
     rows = tfidf(300_000, 3000, seed=1)
     with pytest.raises(OptionError, match=r"joining [\d,]+ distinct sparse vectors takes .* of memory"):
         twinset.find_pairs(rows, threshold=0.8, memory="512MB", progress=False)
+
+
+def test_an_interrupted_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sparse.save_npz(tmp_path / "rows.npz", tfidf(200, 300, seed=9, near=60))
+    options: dict[str, Any] = {"vectors": True, "threshold": 0.4, "progress": False}
+    clean = twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "clean", **options)
+
+    def stop(*_: object) -> None:
+        raise MemoryError("no more")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ResultTables, "write_removed", stop)
+        with pytest.raises(MemoryError):
+            twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "out", **options)
+    done = twinset.dedup(str(tmp_path / "rows.npz"), output=tmp_path / "out", **options)
+    assert done.summary["timings"]["resumed"] == ["pairs", "sketches"]
+    assert done.removed.equals(clean.removed)
+    kept = [(tmp_path / name / "kept/rows.npz").read_bytes() for name in ("clean", "out")]
+    assert kept[0] == kept[1]
+
+
+def test_an_evaluation_and_its_exact_truth(many: Any) -> None:
+    truth = [(str(row), str(2600 + row)) for row in range(400)]
+    found = twinset.evaluate(many, vectors=True, threshold=0.5, truth=truth)
+    assert found.best is not None
+    assert found.best["true_pairs_found"] > 300
+    exact = twinset.evaluate(many, vectors=True, threshold=0.5, exact=True)
+    assert exact.best is not None
+    assert exact.best["recall"] == 1
+
+
+def test_an_index_takes_dense_vectors_only(tmp_path: Path) -> None:
+    sparse.save_npz(tmp_path / "rows.npz", tfidf(20, 30, seed=9))
+    with (
+        twinset.Index.create(tmp_path / "index.twinset", vectors=True) as index,
+        pytest.raises(SourceError, match="sparse vectors cannot be used here: give dense ones"),
+    ):
+        index.add(str(tmp_path / "rows.npz"))
+
+
+def test_groups_are_kept_apart() -> None:
+    rows = tfidf(120, 40, seed=7, near=40).toarray()
+    table = pa.table({"row": rows.tolist(), "side": [str(number % 3) for number in range(120)]})
+    for options in ({"threshold": 0.3}, {"top": 3}):
+        every: dict[str, Any] = {"vectors": "row", "by": "side", "progress": False, **options}
+        ours, theirs = (twinset.find_pairs(table, sparse=kind, **every).pairs for kind in (True, False))
+        assert ours.num_rows > 10
+        assert ours["left"].to_pylist() == theirs["left"].to_pylist()
+        assert ours["similarity"].to_pylist() == pytest.approx(theirs["similarity"].to_pylist(), abs=1e-12)

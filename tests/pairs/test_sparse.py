@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.sparse_rows import ROWS, Row, cosine, vectors
@@ -12,6 +12,7 @@ from twinset.pairs.sparse import compacted, like, nearest, similar, squares
 
 @settings(max_examples=100, deadline=None)
 @given(ROWS, st.sampled_from([-2.0, 0.2, 0.8]))
+@example([{0: 1.0, 1: 2.0}, {0: 2.0, 1: 1.0}], 0.8)  # exactly at the threshold
 def test_cosines(rows: list[Row], threshold: float) -> None:
     rows = [row for row in rows if row] or [{3: 1.0}]
     made, every = vectors(rows), range(len(rows))

@@ -1370,7 +1370,12 @@ SPARSE = [
         _SPARSE_JOIN,
     ),
     Defect("candidates/sparse/join_kernels.py", "if row >= query:", "if row > query:", _SPARSE_JOIN),
-    Defect("candidates/sparse/join_kernels.py", "range(len(firsts) - 1, -1, -1)", "range(len(firsts))", _SPARSE_JOIN),
+    Defect(
+        "candidates/sparse/join_kernels.py",
+        "np.int64(columns[at]) < firsts[bucket]",
+        "np.int64(columns[at]) + 2 < firsts[bucket]",
+        _SPARSE_JOIN,
+    ),
     Defect("candidates/sparse/join.py", "np.argsort(-firsts, kind", "np.argsort(firsts, kind", _SPARSE_JOIN),
     Defect("candidates/sparse/join.py", "(own, ~own)", "(own, own)", _SPARSE_JOIN),
     Defect("candidates/sparse/nearest_kernels.py", "if unmet > len(best):", "if unmet >= len(best):", _SPARSE_JOIN),

@@ -120,6 +120,8 @@ class PairsOptions(
                     f"--{name} {getattr(self, name)} cannot be used with --hosts, which counts every pair of pages; "
                     "leave one of them out"
                 )
+        if self.audit and self.top is not None and self.item_kind == "sparse":
+            raise OptionError("--audit cannot be used with --top and sparse vectors: the search is exact; leave it out")
 
     @classmethod
     def of(cls, **values: Any) -> Self:

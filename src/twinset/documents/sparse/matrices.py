@@ -53,7 +53,9 @@ class SparsePart(Part):
             return self._rows
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
-        """Runs of rows."""
+        """Runs of rows; refused where vectors are dense, as in an index."""
+        if not self.options.sparse:
+            raise SourceError("sparse vectors cannot be used here: give dense ones, such as a .npy file", self.name)
         rows = self.shape[0]
         step = max(1, rows * batch_bytes // max(self.rows.nbytes, rows * LEAST_ROW, 1))
         for start in range(0, rows, step):

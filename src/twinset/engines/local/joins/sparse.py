@@ -13,7 +13,7 @@ from twinset.schema import Bytes, Numbers, Places, Scores, SparseVectors
 from twinset.system.arrays import offsets_of, ranges
 
 _QUERIES = 1024  # at a time
-_BYTES_A_NUMBER = 32  # as stored, with its column; ordered by frequency, before and after; listed
+_BYTES_A_NUMBER = 64  # with its column: as read, as compared, ordered by frequency, listed, and while these are made
 _BYTES_A_VECTOR = 96
 _SHORT_TIME = 1e8  # nanoseconds that an audit may always take
 _MULTIPLIED = 1.5  # nanoseconds for a number of one of all vectors
