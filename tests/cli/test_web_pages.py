@@ -64,6 +64,12 @@ def test_pages_without_a_host_are_counted(call: Call, tmp_path: Path) -> None:
     assert "there is no column 'site'" in call("pairs", "rows.csv", "--hosts", "site").refusal
 
 
+def test_an_address_that_repeats_is_told(call: Call, crawl: Path) -> None:
+    crawl.write_bytes(2 * crawl.read_bytes())
+    done = call("pairs", crawl, "--html")
+    assert "the column url repeats (8 rows, such as 'http://" in done.err
+
+
 def test_compare_pages(call: Call, tmp_path: Path) -> None:
     text = f"{words(1, 60)} café"
     (tmp_path / "a.html").write_bytes(page(text, site="a", charset="latin-1").encode("latin-1"))
