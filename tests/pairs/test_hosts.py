@@ -11,6 +11,13 @@ from tests.oracles import host_pairs
 from twinset.documents.pages.hosts import host_of
 from twinset.pairs.hosts import HostPairs, share_of
 
+
+def test_the_matched_pages_of_each_host() -> None:
+    counts = HostPairs(np.array([0, 0, 0, 1, 1, -1]))
+    counts.add(np.array([[0, 3], [1, 3], [2, 3], [0, 5]], np.uint32))
+    assert counts.table(np.array([3, 2])).tolist() == [[0, 1, 3, 2, 3, 3, 1]]
+
+
 hosts_and_pairs = st.lists(st.integers(-1, 5), min_size=1, max_size=30).flatmap(
     lambda hosts: st.tuples(
         st.just(hosts),

@@ -1333,8 +1333,9 @@ LEARNING = [
 _WARC = "tests/documents/pages/test_warc.py"
 _EXTRACT = "tests/documents/pages/test_extract.py"
 _DEEPEST = "test_the_deepest_page_that_is_read"
-_ENDED = "test_a_process_that_ends_costs_one_page_at_most"
+_ENDED = "test_a_page_is_tried_again_if_somebody_ended_the_process"
 _REPLACED = "test_bytes_that_are_not_what_the_page_declares_are_replaced_and_counted"
+_REPEATS = "tests/cli/test_web_pages.py::test_an_address_that_repeats_is_told"
 _HOSTS = "tests/pairs/test_hosts.py"
 
 PAGES = [
@@ -1349,7 +1350,7 @@ PAGES = [
     Defect("documents/pages/warc_records.py", "left -= len(self._buffer)", "left -= 1", _WARC),
     Defect("pairs/hosts.py", "(one != other) & (one >= 0)", "(one >= 0)", _HOSTS),
     Defect("pairs/hosts.py", "right * self._count + left)", "left * self._count + right)", _HOSTS),
-    Defect("engines/local/steps/read.py", "column = next(", 'column = "id" or next(', "tests/jobs/test_web_pages.py"),
+    Defect("engines/local/steps/read.py", "column = next(", 'column = "id" or next(', _REPEATS),
 ]
 
 _SPARSE_JOIN = "tests/candidates/sparse/test_join.py"

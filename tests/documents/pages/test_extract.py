@@ -146,15 +146,6 @@ def test_null_rows_and_requests_of_many_pages() -> None:
     ]
 
 
-def test_a_process_that_ends_costs_one_page_at_most() -> None:
-    """A page is tried again if somebody ended the process; one with which the parser fails is named."""
-    assert text_of(b"<p>start it") == "start it"
-    for waiting in list(extract._POOL._waiting):
-        os.kill(waiting._process.pid, signal.SIGKILL)
-        waiting._process.wait()
-    assert text_of(b"<p>again") == "again"
-
-
 def failing_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str) -> None:
     """Let processes end as `end` says when they see a page that holds the word END."""
     program = tmp_path / "failing.py"
@@ -173,6 +164,19 @@ def failing_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str) -
     )
     monkeypatch.setattr(extract, "_PROGRAM", str(program))
     monkeypatch.setattr(extract, "_POOL", extract._Pool())
+
+
+def test_a_page_is_tried_again_if_somebody_ended_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    marker = tmp_path / "ended"
+    end = f"os.path.exists({str(marker)!r}) or (open({str(marker)!r}, 'w').close(), os.kill(os.getpid(), 9))"
+    failing_process(monkeypatch, tmp_path, end)
+    done = page_texts([b"<p>one", b"<p>END", b"<p>two"])
+    assert (done.texts.to_pylist(), done.unreadable) == (["one", "END", "two"], [])
+    assert marker.exists()
+    for waiting in list(extract._POOL._waiting):  # between two requests nobody notices
+        os.kill(waiting._process.pid, signal.SIGKILL)
+        waiting._process.wait()
+    assert text_of(b"<p>again") == "again"
 
 
 @pytest.mark.parametrize(
