@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import twinset
 from tests import oracles
 from twinset.errors import OptionError
+from twinset.results.stored_pairs import StoredPairsResult
 from twinset.system import batch_sizes
 
 Row = tuple[str, str, float]
@@ -167,6 +168,7 @@ def test_a_threshold_keeps_its_meaning(tmp_path: Path) -> None:
     assert rows_of(contained) == [("a", "b", 0.75), ("b", "a", 0.75), ("c", "a", 0.25)]
     folder = twinset.find_pairs(items, items="x", top=1, output=tmp_path / "out")
     assert rows_of(folder) == [("a", "b", 0.75), ("b", "a", 0.75), ("c", "a", 0.25)]
+    assert str(StoredPairsResult(tmp_path / "out").plan) == str(folder.plan)
 
 
 @pytest.mark.parametrize(

@@ -1414,8 +1414,39 @@ SPARSE = [
     Defect("plan/vector_theory.py", "1 - far * far / 2", "1 - far * far", "tests/plan/test_vector_theory.py"),
 ]
 
+_NEAREST = "tests/candidates/nearest/test_sets.py"
+_NEAREST_PAIRS = "tests/jobs/test_nearest_sets.py"
+
+NEAREST = [
+    Defect("candidates/nearest/nearest_kernels.py", "    if score >= bound:", "    if score > bound:", _NEAREST),
+    Defect("candidates/nearest/nearest_kernels.py", "size * SLACK)\n", "size * 3)\n", _NEAREST),
+    Defect("candidates/nearest/nearest_kernels.py", "            counts[touched[i]] = 0", "            pass", _NEAREST),
+    Defect("candidates/nearest/sets.py", "(1 if self.own else 0)", "1", _NEAREST),
+    Defect("compiled/heap_kernels.py", "rank > other_rank", "rank < other_rank", _NEAREST),
+    Defect("pairs/nearest_kernels.py", "ROUNDING = 1.0 + 1e-9", "ROUNDING = 1.0 - 1e-2", _NEAREST_PAIRS),
+    Defect("engines/local/joins/near_contents.py", "firsts[owners] <= top", "firsts[owners] < top", _NEAREST_PAIRS),
+    Defect(
+        "engines/local/joins/nearest_sets.py",
+        "^= np.repeat(loaded.groups, sets.sizes)",
+        "^= np.uint64(0)",
+        f"{_NEAREST_PAIRS}::test_texts_and_records_and_groups_of_them",
+    ),
+    Defect(
+        "options/base.py",
+        'object.__setattr__(changed, "_given", self._given | values.keys())',
+        "pass",
+        f"{_NEAREST_PAIRS}::test_a_threshold_keeps_its_meaning",
+    ),
+    Defect(
+        "index/content_lists.py",
+        "if known is not None and known.version == version:",
+        "if known is not None:",
+        "tests/index/kinds/test_far_queries.py::test_lists_follow_the_changes_of_the_index",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE),
+    *(*PAGES, *SPARSE, *NEAREST),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from twinset.errors import OptionError
 from twinset.options import checks
@@ -123,18 +123,15 @@ class PairsOptions(
         if self.audit and self.top is not None and self.item_kind == "sparse":
             raise OptionError("--audit cannot be used with --top and sparse vectors: the search is exact; leave it out")
 
-    @classmethod
-    def of(cls, **values: Any) -> Self:
-        """Make the options; refuse those of a search by sketches where the nearest sets are found exactly."""
-        options = super().of(**values)
-        defaults, specs = cls.defaults(), dict(cls.specs())
+    def refuse_sketching(self) -> None:
+        """Refuse options of a search by sketches where the nearest sets are found exactly."""
+        defaults, specs = self.defaults(), dict(self.specs())
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch", "audit"):
-            if options.nearest_sets and getattr(options, name) not in (defaults[name], 0):
+            if self.nearest_sets and getattr(self, name) not in (defaults[name], 0):
                 raise OptionError(
                     f"{specs[name].spellings(name)[0]} does not apply to the nearest (--top), which are found exactly, "
                     "without sketches; leave it out, or limit them by --threshold"
                 )
-        return options
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,6 +85,8 @@ class LocalRun(OpenedJob, Run):
 
     def __init__(self, job: Job) -> None:
         options: Any = job.options
+        if options.nearest_sets:
+            options.refuse_sketching()
         self.sketching: Plan | None = plan_for(options)
         self.judgements = read_judgements(options)  # early: comparing may take hours
         self.hosts: HostTable | None = None
