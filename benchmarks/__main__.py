@@ -22,6 +22,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--memory", help="the limit of the memory part (default: 1GB, quick: 512MB)")
     parser.add_argument("--mccormick", type=Path, metavar="FOLDER", help="folder of articles_1000.*")
     parser.add_argument("--clough", type=Path, metavar="FOLDER", help="folder of the short answers, latin-1")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER", help="unpacked packages, see real_pages.py")
     parser.add_argument("--work", type=Path, default=HERE / ".work", help="where corpora are kept")
     parser.add_argument("--results", type=Path, default=HERE / "results")
     arguments = parser.parse_args()
@@ -45,6 +46,7 @@ def main() -> int:
         memory=arguments.memory or ("512MB" if arguments.quick else "1GB"),
         mccormick=arguments.mccormick,
         clough=arguments.clough,
+        pages=arguments.pages,
     )
     setting.work.mkdir(parents=True, exist_ok=True)
     folder = arguments.results / (arguments.name or ("quick" if arguments.quick else "full"))

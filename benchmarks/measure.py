@@ -31,6 +31,7 @@ class Setting:
     memory: str
     mccormick: Path | None
     clough: Path | None
+    pages: Path | None = None
 
     def fresh(self, name: str) -> Path:
         """An output path in the work folder with nothing there yet."""

@@ -25,8 +25,10 @@ from benchmarks import (
     serve,
     sketching,
     spark,
+    sparse_rows,
     startup,
     vectors,
+    web_pages,
     weighted,
 )
 
@@ -44,7 +46,9 @@ PARTS = {
     "weighted": ("Weighted sets", weighted.measure, weighted.table, weighted.goals),
     "codes": ("Bit codes", codes.measure, codes.table, codes.goals),
     "vectors": ("Vectors", vectors.measure, vectors.table, vectors.goals),
+    "sparse": ("Sparse vectors", sparse_rows.measure, sparse_rows.table, sparse_rows.goals),
     "images": ("Pictures", images.measure, images.table, images.goals),
+    "pages": ("Web pages", web_pages.measure, web_pages.table, web_pages.goals),
     "passages": ("Shared passages", passages.measure, passages.table, passages.goals),
     "containment": ("Containment", containment.measure, containment.table, containment.goals),
     "spark": ("Apache Spark", spark.measure, spark.table, spark.goals),

@@ -813,3 +813,18 @@ def holders(documents: Sequence[Sequence[str]], words: Sequence[str]) -> int:
     """How many documents have these words in a row."""
     n = len(words)
     return sum(any(list(one[at : at + n]) == list(words) for at in range(len(one) - n + 1)) for one in documents)
+
+
+def host_pairs(hosts: list[int], pairs: list[tuple[int, int]]) -> list[list[int]]:
+    """Pairs of hosts with near-duplicate pages: their pages, the pairs, and the pages of each that have one."""
+    by_hosts: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for pair in pairs:
+        one, other = sorted(hosts[page] for page in pair)
+        if -1 < one < other:
+            by_hosts.setdefault((one, other), []).append(pair)
+    rows = []
+    for both, mine in by_hosts.items():
+        matched = {page for pair in mine for page in pair}
+        of_each = [sum(hosts[page] == host for page in matched) for host in both]
+        rows.append([*both, *(hosts.count(host) for host in both), len(mine), *of_each])
+    return sorted(rows, key=lambda row: (-max(row[5] / row[2], row[6] / row[3]), -row[4], row[0], row[1]))

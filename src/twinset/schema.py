@@ -15,6 +15,9 @@ HASH_SCHEME = 1
 MOST_DIMENSIONS = 1 << 16
 """Maximum number of dimensions of a vector."""
 
+MOST_COLUMNS = 1 << 31
+"""Maximum number of columns of sparse vectors."""
+
 MOST_TOTAL = 1e300
 """Maximum sum of the weights of a set; the sum of two sets is still finite."""
 
@@ -92,7 +95,8 @@ SHOWN: dict[str, Shown] = {
     for columns in SCORES.values()
     for column in columns
     for name in (column.name, column.removed, column.answer)
-} | {"recall": "share"}
+} | {"recall": "share", "share": "share", "pairs": "count"}
+SHOWN |= dict.fromkeys(("left_pages", "right_pages", "left_matched", "right_matched"), "count")
 """How the values of each column are shown, by its name in any table."""
 
 DISTANCES = frozenset(measure for measure, columns in SCORES.items() if columns[0].name == "distance")
@@ -126,6 +130,14 @@ first document of equal content, `length` the characters, `shingles` the shingle
 it is compared, the same in every run that compares in this way: verdicts are tied to it."""
 
 
+HOSTS = pa.schema(
+    _required(
+        left=pa.string(), right=pa.string(), left_pages=pa.int64(), right_pages=pa.int64(), pairs=pa.int64(),
+        left_matched=pa.int64(), right_matched=pa.int64(), share=pa.float64(),
+    )
+)  # fmt: skip
+"""Pairs of hosts: the pages of each, the pairs of near-duplicate pages, the pages of each that have a near-duplicate on
+the other, and their share, the larger one of both hosts."""
 PASSAGES = pa.schema(
     _required(
         left=pa.string(), right=pa.string(), left_start=pa.int64(), left_end=pa.int64(), right_start=pa.int64(),
@@ -299,6 +311,15 @@ class WeightedSets:
     offsets: Places
     hashes: Hashes
     weights: Shares
+
+
+@dataclass(frozen=True)
+class SparseVectors:
+    """Numbers other than 0 and their columns, ascending in each vector; of vector i at offsets[i] to offsets[i+1]."""
+
+    offsets: Places
+    columns: Numbers
+    values: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)

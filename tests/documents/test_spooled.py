@@ -19,6 +19,7 @@ import pytest
 
 import twinset
 from tests.documents.reading import ENDINGS, opened, packed, read_all, unpacked, write_all
+from tests.web_pages import record
 from twinset.errors import OptionError, SourceError
 from twinset.options import formats
 from twinset.options.formats import DELIMITERS
@@ -54,6 +55,7 @@ FORMATS = {
     **{name: b"n,text\n1,one\n2,two\n".replace(b",", one.encode()) for name, one in DELIMITERS.items()},
     "parquet": parquet(),
     "arrow": arrow(),
+    "warc": b"".join(record(f"http://a/{one}", one.encode(), type="text/plain") for one in ("one", "two")),
 }
 
 
@@ -68,7 +70,7 @@ def test_every_format_of_texts_has_a_sample() -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_stdin_of_any_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     give(monkeypatch, FORMATS[format])
-    sources = opened("-", scratch=tmp_path / "scratch", format=format)
+    sources = opened("-", scratch=tmp_path / "scratch", format=format, no_id=True)
     rows = read_all(sources)
     assert (rows.texts, rows.ids) == ([b"one", b"two"], ["stdin:0", "stdin:1"])
     write_all(sources, tmp_path / "out", lambda part, row: row == 0)

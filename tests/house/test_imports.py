@@ -28,7 +28,10 @@ LEVELS: tuple[set[str], ...] = (
     {"cli", "web"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}
-ONCE = ("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL")
+ONCE = (
+    *("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL"),
+    *("resiliparse", "fastwarc"),
+)
 KERNEL_IMPORTS = {"__future__", "math", "numpy", "numba", "llvmlite", "typing"}
 
 

@@ -285,6 +285,15 @@ def test_vectors_that_are_very_far_apart() -> None:
     assert [(row["left"], row["right"]) for row in rows] == [("0", "2"), ("2", "0")]
 
 
+def test_items_that_differ_in_upper_bits_only_are_not_identical() -> None:
+    signs = np.array([[1, 2, 3, 4], [1, -2, -3, -4], [1, 2, 3, -4]], np.float32)
+    assert twinset.find_pairs(signs, vectors=True, threshold=0.99).pairs.num_rows == 0
+    code = bytearray(16)
+    code[7] = code[11] = code[15] = 0x80
+    assert twinset.find_pairs([bytes(16), bytes(code)], codes="code", distance=0).pairs.num_rows == 0
+    assert twinset.find_pairs([bytes(16), bytes(code)], codes="code", distance=3).pairs["distance"].to_pylist() == [3]
+
+
 def test_equal_vectors_of_two_groups_and_two_sides() -> None:
     ours, theirs = (
         pa.table({"id": [f"{side}1", f"{side}2"], "group": ["x", "y"], "v": [[1.0, 2.0], [1.0, 2.0]]}) for side in "ab"

@@ -46,6 +46,7 @@ def store(path: Path, result: Any, judged: Judged) -> None:
     ]
     drafts += [Draft("principal", contents[id]) for id in sorted(judged.principals)]
     with VerdictStore(path, basis=result.recorded.basis) as verdicts:
+        verdicts.append([])  # which makes the file, also if nothing follows
         if drafts:
             verdicts.judge_all(drafts, who="Ann")
 
@@ -456,8 +457,8 @@ def test_explain_and_report_say_that_people_judged(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_obey_verdicts_refuses_them(options: dict[str, Any], words: str, tmp_path: Path) -> None:
-    with VerdictStore(tmp_path / "v"):
-        pass
+    with VerdictStore(tmp_path / "v") as verdicts:
+        verdicts.append([])
     with pytest.raises(twinset.OptionError, match=words):
         twinset.dedup([{"id": "a", "text": "b"}], verdicts=tmp_path / "v", **options)
 
@@ -532,8 +533,8 @@ def test_pictures_obey_verdicts(tmp_path: Path) -> None:
 def test_a_result_of_nothing(tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text("")
-    with VerdictStore(tmp_path / "v"):
-        pass
+    with VerdictStore(tmp_path / "v") as verdicts:
+        verdicts.append([])
     empty = twinset.dedup(source, verdicts=tmp_path / "v", output=tmp_path / "OUT")
     assert empty.summary["verdicts"]["removed"] == 0
     assert twinset.recut(tmp_path / "OUT", verdicts=tmp_path / "v").summary["kept"] == 0

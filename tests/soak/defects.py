@@ -1331,7 +1331,86 @@ LEARNING = [
     Defect("textbook/traces.py", "if row in column:", "if row in columns[0]:", "tests/textbook/test_traces.py"),
 ]
 
+_WARC = "tests/documents/pages/test_warc.py"
+_EXTRACT = "tests/documents/pages/test_extract.py"
+_DEEPEST = "test_the_deepest_page_that_is_read"
+_ENDED = "test_a_process_that_ends_costs_one_page_at_most"
+_REPLACED = "test_bytes_that_are_not_what_the_page_declares_are_replaced_and_counted"
+_HOSTS = "tests/pairs/test_hosts.py"
+
+PAGES = [
+    Defect("documents/pages/worker.py", "comments=False, ", "", f"{_EXTRACT}::test_comments_are_no_content"),
+    Defect("documents/pages/worker.py", '"*>" * DEEPEST', '"*>" * (DEEPEST + 1)', f"{_EXTRACT}::{_DEEPEST}"),
+    Defect("documents/pages/worker.py", "_known(charset) or ", "", f"{_EXTRACT}::test_encodings_that_are_declared"),
+    Defect("documents/pages/extract.py", "code not in _ENDED or tried", "code or tried", f"{_EXTRACT}::{_ENDED}"),
+    Defect("documents/pages/extract.py", "done.replaced.append(row)", "pass", f"{_EXTRACT}::{_REPLACED}"),
+    Defect("documents/pages/warc.py", "self._put(head)", "pass", _WARC),
+    Defect("documents/pages/warc.py", "max(_SMALL, _BOMB * len(data)):", "most:", _WARC),
+    Defect("documents/pages/warc_records.py", "end + 4])\n", "end + 3])\n", _WARC),
+    Defect("documents/pages/warc_records.py", "left -= len(self._buffer)", "left -= 1", _WARC),
+    Defect("pairs/hosts.py", "(one != other) & (one >= 0)", "(one >= 0)", _HOSTS),
+    Defect("pairs/hosts.py", "right * self._count + left)", "left * self._count + right)", _HOSTS),
+    Defect("engines/local/steps/read.py", "column = next(", 'column = "id" or next(', "tests/jobs/test_web_pages.py"),
+]
+
+_SPARSE_JOIN = "tests/candidates/sparse/test_join.py"
+_SPARSE_FILES = "tests/documents/sparse/test_npz.py"
+_TABLES = "tests/jobs/test_vector_tables.py"
+
+SPARSE = [
+    Defect(
+        "candidates/sparse/join_kernels.py",
+        "if total + value * value >= limit * limit:",
+        "if total >= limit * limit:",
+        _SPARSE_JOIN,
+    ),
+    Defect(
+        "candidates/sparse/join_kernels.py",
+        "sums[row] = after if after != np.float32(0.0) else MET",
+        "sums[row] = after",
+        _SPARSE_JOIN,
+    ),
+    Defect("candidates/sparse/join_kernels.py", "if row >= query:", "if row > query:", _SPARSE_JOIN),
+    Defect("candidates/sparse/join_kernels.py", "range(len(firsts) - 1, -1, -1)", "range(len(firsts))", _SPARSE_JOIN),
+    Defect("candidates/sparse/join.py", "np.argsort(-firsts, kind", "np.argsort(firsts, kind", _SPARSE_JOIN),
+    Defect("candidates/sparse/join.py", "(own, ~own)", "(own, own)", _SPARSE_JOIN),
+    Defect("candidates/sparse/nearest_kernels.py", "if unmet > len(best):", "if unmet >= len(best):", _SPARSE_JOIN),
+    Defect("candidates/sparse/nearest_kernels.py", "best[0] - slack", "best[0] + slack", _SPARSE_JOIN),
+    Defect(
+        "pairs/sparse_kernels.py",
+        "if score >= threshold:\n            kept",
+        "if score > threshold:\n            kept",
+        "tests/pairs/test_sparse.py",
+    ),
+    Defect(
+        "documents/items/sparse_vectors.py",
+        "(columns[1:] <= columns[:-1])",
+        "(columns[1:] < columns[:-1])",
+        "tests/jobs/test_sparse.py",
+    ),
+    Defect(
+        "documents/items/sparse_vectors.py",
+        "kept = values != 0\n    kept[",
+        "kept = np.isfinite(values)\n    kept[",
+        "tests/jobs/test_sparse.py",
+    ),
+    Defect(
+        "documents/sparse/matrices.py", "(columns < 0) | (columns >= shape[1])", "columns >= shape[1]", _SPARSE_FILES
+    ),
+    Defect("documents/sparse/npz.py", "stream.tell() + size != about.file_size", "size < 0", _SPARSE_FILES),
+    Defect(
+        "documents/normalize_kernels.py",
+        "h = fmix64((h ^ load64(data, at)) * U(0xD6E8FEB86659FD93))",
+        "h = (h ^ load64(data, at)) * U(0xD6E8FEB86659FD93)",
+        "tests/jobs/test_measured.py -k upper",
+    ),
+    Defect("plan/vectors.py", "if share >= enough]", "if share >= 0]", _TABLES),
+    Defect("plan/vectors.py", '"functions": bits}', '"functions": bits + 1}', _TABLES),
+    Defect("plan/vector_theory.py", "1 - far * far / 2", "1 - far * far", "tests/plan/test_vector_theory.py"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
+    *(*PAGES, *SPARSE),
 ]

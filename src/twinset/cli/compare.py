@@ -34,7 +34,9 @@ def command(files: tuple[str, ...], strings: tuple[str, ...], as_json: bool, **v
             f"{show.count(len(files), 'file')} and {show.count(len(strings), 'string')} to compare; "
             "allowed: two files, or --string twice"
         )
-    left, right = strings or [text_of(name, options.encoding) for name in files]
+    left, right = strings or [text_of(name, options.encoding, html=options.html) for name in files]
+    if files:
+        given.pop("html", None)  # they are texts now
     import twinset
 
     run.load(lambda text: click.echo(text, err=True), "jobs.compare")
@@ -68,12 +70,12 @@ def _edits(similarity: float | None) -> str:
     return "the texts are too long" if similarity is None else show.share(similarity, _DIGITS)
 
 
-def text_of(name: str, encoding: str) -> str:
+def text_of(name: str, encoding: str, *, html: bool = False) -> str:
     """Read a file as one text, as a run does."""
     from twinset.jobs.compare import text_of_file  # imported late, so that --help is fast
 
     try:
-        return text_of_file(name, encoding)
+        return text_of_file(name, encoding, html=html)
     except SourceError as error:
         if not os.path.exists(name):
             error.add_note("to compare texts themselves, give --string TEXT twice")

@@ -85,7 +85,7 @@ def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
     copies = summary["identical"]
     if not copies or summary["against"] or summary.get("index"):
         return ""
-    what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors"}
+    what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors", "sparse": "equal vectors"}
     some = "" if copies == summary["pairs"] else f"{copies:,} of them "
     return f", {some}between {what.get(options.item_kind, 'identical copies')}"
 

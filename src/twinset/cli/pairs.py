@@ -13,6 +13,7 @@ from twinset.cli.screen import pairs_table, show
 from twinset.cli.support import flags, run
 from twinset.options import PairsOptions
 from twinset.options.formats import OUTPUT_ENDINGS, check_pairs_name
+from twinset.options.items import VECTORS
 from twinset.options.sketch import holds_sketches
 from twinset.system.memory import temporary_folder
 from twinset.wording import either
@@ -33,7 +34,7 @@ def command(
     {sources} A file made by twinset sketch is also a SOURCE; its pairs have estimated similarities.
 
     Without -o the pairs are printed as a table on a terminal, and as CSV otherwise; with --json they are the list
-    "found" beside the summary. A folder gets pairs.parquet and summary.json.
+    "found" beside the summary. A folder gets pairs.parquet and summary.json; with --hosts also hosts.parquet.
     """
     given = flags.given(PairsOptions, values)
     options = PairsOptions.of(**given)
@@ -64,8 +65,9 @@ def command(
             _print_json(file, summary)
             return
         if table:
-            contained = options.contained is not None
-            pairs_table.print_pairs(file, summary["pairs"], sort=options.top is None, contained=contained)
+            contained, sort = options.contained is not None, options.top is None and options.hosts is None
+            what = "pairs" if options.hosts is None else "pairs of hosts"
+            pairs_table.print_pairs(file, _rows(summary), sort=sort, contained=contained, what=what)
         else:
             show.copied(file)
     if not quiet:
@@ -84,7 +86,8 @@ def _find(
 
 def _summary_lines(summary: dict[str, Any], where: str = "") -> list[str]:
     """Return the counts of pairs, of unreadable documents and of replaced bytes, and the audit."""
-    lines = [_pairs_line(summary, where)]
+    lines = [_hosts_line(summary["hosts"])] if "hosts" in summary else []
+    lines.append(_pairs_line(summary, where))
     for name, label in (("unreadable", "unreadable: skipped"), ("replaced", "with undecodable bytes: replaced")):
         if summary.get(name):
             remedy = "; --encoding names another encoding" if name == "replaced" else ""
@@ -100,6 +103,12 @@ def _such_as(summary: dict[str, Any], name: str) -> str:
         return ""
     id, *reason = [named[0]] if isinstance(named[0], str) else named[0]
     return f", such as {show.named(id)}" + "".join(f" ({one})" for one in reason)
+
+
+def _hosts_line(hosts: dict[str, Any]) -> str:
+    none = hosts["pages_without_host"]
+    others = f"; {show.count(none, 'page')} without a host left out" if none else ""
+    return f"{show.count(hosts['pairs'], 'pair')} of {show.count(hosts['hosts'], 'host')}{others}"
 
 
 def _pairs_line(summary: dict[str, Any], where: str = "") -> str:
@@ -122,7 +131,12 @@ def _print_json(file: Path, summary: dict[str, Any]) -> None:
             for row in batch.to_pylist():
                 click.echo(before + json.dumps(row, ensure_ascii=False), nl=False)
                 before = ",\n    "
-    click.echo("\n  ]\n}" if summary["pairs"] else "]\n}")
+    click.echo("\n  ]\n}" if _rows(summary) else "]\n}")
+
+
+def _rows(summary: dict[str, Any]) -> int:
+    """Return the number of rows of the output: pairs of documents, or of hosts."""
+    return int(summary["hosts"]["pairs"] if "hosts" in summary else summary["pairs"])
 
 
 def _copies(summary: dict[str, Any]) -> str:
@@ -130,7 +144,8 @@ def _copies(summary: dict[str, Any]) -> str:
     copies, options = summary["identical"], PairsOptions.of(**summary["options"])
     if not copies or not summary["pairs"]:
         return ""
-    what = {"images": "with an equal hash", "codes": "with an equal code", "vectors": "with an equal vector"}
+    what = {"images": "with an equal hash", "codes": "with an equal code"}
+    what.update(dict.fromkeys(VECTORS, "with an equal vector"))
     some = what.get(options.item_kind, "an identical copy" if copies == 1 else "identical copies")
     paired = "with the first one only" if options.identical == "link" else "like the first"
     return f" ({copies:,} {some}: compared once, paired {paired})"

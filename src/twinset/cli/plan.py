@@ -11,7 +11,7 @@ from twinset.cli.screen import curves, plan_of_containment, plan_of_items, show
 from twinset.cli.screen import survey as survey_screen
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError
-from twinset.options import ContainmentOptions
+from twinset.options import ContainmentOptions, TableOptions
 from twinset.options.checks import new_file
 from twinset.options.items import MEASURED, ItemOptions
 from twinset.options.survey import CurveOptions, SurveyOptions
@@ -84,7 +84,7 @@ def _refuse_reading(given: dict[str, Any], options: CurveOptions) -> None:
     """Refuse options for reading a source without a source."""
     known = {name for name, _ in ContainmentOptions.specs()} | {"compare", "family", "force"}
     if options.item_kind in MEASURED:
-        known |= {name for name, _ in ItemOptions.specs()}
+        known |= {name for kind in (ItemOptions, TableOptions) for name, _ in kind.specs()}
     for name, spec in CurveOptions.specs():
         if name in given and flags.typed(name) and name not in known:
             raise OptionError(f"{spec.spellings(name)[0]} cannot be used without a SOURCE; name one, or leave it out")

@@ -28,6 +28,12 @@ _DESCRIBING = re.compile(r"(readme|licen[sc]e|copying|citation|changelog|contrib
 AMONG_TEXTS = "table among texts"
 """Part of the reason for which a table in a folder of texts is skipped."""
 
+PAGE_ENDINGS = (".html", ".htm", ".xhtml", ".shtml")
+"""File extensions of web pages in folders and patterns."""
+
+NOT_PAGE = "not a web page, judging by its extension; --include selects files of other names"
+"""Reason for which a file is skipped with ``--html``."""
+
 UTF_16 = "looks like UTF-16"
 """Beginning of the reason for which a text in UTF-16 is skipped."""
 
@@ -57,6 +63,15 @@ def is_plain(name: str) -> bool:
     """
     known = format_by_ending(split_codec(name)[0])
     return known is None or known.named
+
+
+def is_page(name: str) -> bool:
+    """Whether a file has the extension of a web page.
+
+    >>> is_page("site/INDEX.HTM"), is_page("news.html.gz"), is_page("style.css")
+    (True, True, False)
+    """
+    return os.path.splitext(split_codec(name)[0])[1].lower() in PAGE_ENDINGS
 
 
 def is_documentation(name: str, beside: str) -> bool:
@@ -209,6 +224,8 @@ def why_not_text(
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)
+    if encoding == "utf-16" and options.html:
+        return None  # a byte-order mark says how to read a page
     if encoding is None:
         return "a binary file"
     if among:

@@ -115,10 +115,10 @@ def hash_values(array: pa.Array, seed: int) -> Hashes:
 
 
 def hash_rows(array: pa.Array, seed: int) -> Hashes:
-    """64-bit hash of the bytes of each row; undefined for null."""
+    """64-bit hash of the bytes of each row, such as packed numbers; undefined for null."""
     data, offsets = buffers_of(array)
     hashes = np.empty(len(array), np.uint64)
-    kernels.hash_values(data, offsets, np.uint64(seed), hashes)
+    kernels.hash_rows(data, offsets, np.uint64(seed), hashes)
     return hashes
 
 

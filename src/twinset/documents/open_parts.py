@@ -50,7 +50,7 @@ def part_class(format: Format) -> Any:
 def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Part:
     """Open a file of rows; `kept` is the path of its kept rows."""
     kind, codec = file.format, file.codec
-    columns = kind not in ("text", "npy") and options.group is None
+    columns = kind not in ("text", "npy", "npz") and options.group is None
     partition = partition_of(file.shown) if columns else {}
     by = options.by if options.by in partition else None
     # A column from the folders is not looked for in the file.

@@ -231,6 +231,8 @@ class Part(ABC):
     def check_texts_replaceable(self, inserted: str = "") -> None:
         """Refuse a part whose texts cannot be replaced, or cannot hold the text `inserted`."""
         flag, noun = self.options.item_flag, self.options.item_noun
+        if self.options.html:
+            raise OptionError(f"{self.name}: --html reads the text of a page, which cannot be put back into the page")
         if self.options.item_kind != "text":
             raise OptionError(f"{self.name}: {flag} cannot select {noun} here: only texts of one column can be changed")
         with replacing(self.name, self.options.encoding):

@@ -26,9 +26,11 @@ from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
 from twinset.documents.formats.python_objects import check_array, items_part, plain_text
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import MatrixPart, is_sparse
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import formats_for
+from twinset.options.items import KIND_OPTIONS, VECTORS
 from twinset.wording import at_row, reason, with_article
 
 _ROWS = 2**16
@@ -65,6 +67,19 @@ def holds_rows(items: Iterable[Any], options: ReadOptions) -> bool:
     """
     first = next((one for one in items if one is not None), None)
     return is_table(first) or (is_row(first) and options.item_kind not in _OF_ITS_OWN)
+
+
+def with_kind(sources: Iterable[object], options: dict[str, Any]) -> dict[str, Any]:
+    """Add `vectors` to the options of a job over sparse matrices, which hold nothing else.
+
+    Examples
+    --------
+    >>> with_kind([["a text"]], {"threshold": 0.9})
+    {'threshold': 0.9}
+    """
+    if any(name in options for name in KIND_OPTIONS) or not any(map(is_sparse, sources)):
+        return options
+    return {**options, "vectors": True}
 
 
 def refuse_uniterable(given: object) -> None:
@@ -110,6 +125,8 @@ class PythonSources:
 
     def open(self, given: Any, source: int) -> Part:
         """Open an object as a part; `source` is its number among the sources."""
+        if is_sparse(given):
+            return self._matrix(given, source)
         if isinstance(given, Mapping):
             return self._mapping(given, source)
         if is_lazy(given):
@@ -139,6 +156,15 @@ class PythonSources:
             raise no_long_table(type(given).__name__)
         ids = [_mapped_id(key) for key in given]
         return items_part(list(given.values()), ids, self.name_of("mapping"), source, self.options)
+
+    def _matrix(self, given: Any, source: int) -> Part:
+        name = self.name_of("matrix")
+        if self.options.item_kind not in VECTORS:
+            raise SourceError(
+                f"a sparse matrix holds vectors, not {self.options.item_noun}: compare its rows with vectors=True",
+                where=name,
+            )
+        return MatrixPart(name, source, self.options, given, self.alone)
 
     def _array(self, given: Any, source: int) -> Part:
         name = self.name_of("array")

@@ -12,6 +12,8 @@ from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.encodings import known
 from twinset.documents.files import (
     NOT_FOLLOWED,
+    NOT_PAGE,
+    PAGE_ENDINGS,
     UTF_16,
     chosen,
     describes,
@@ -19,6 +21,7 @@ from twinset.documents.files import (
     format_of,
     is_documentation,
     is_marker,
+    is_page,
     is_pattern,
     is_plain,
     matches_of,
@@ -224,12 +227,14 @@ class _Opening:
         endings = ", ".join(endings_for(self.options.item_kind))
         if self.options.item_kind != "text":
             return f"no tables in this {what}, but {self.options.item_flag} needs tables: looked for {endings}"
-        looked = f"no documents in this {what}: looked for text files, {endings}, except hidden files and links"
+        sought = f"{', '.join(PAGE_ENDINGS)}, or what --include selects" if self.options.html else "text files"
+        looked = f"no documents in this {what}: looked for {sought}, {endings}, except hidden files and links"
         if self.options.include or self.options.exclude:
             looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
         if any(reason.startswith(UTF_16) for _, reason in skipped):
             return f"{looked}; its texts look like UTF-16: name it with --encoding utf-16"
-        return looked + (f"; all its files are binary{_pictures(passed_over)}" if passed_over else "")
+        binary = bool(passed_over) and not any(reason == NOT_PAGE for _, reason in skipped)
+        return looked + (f"; all its files are binary{_pictures(passed_over)}" if binary else "")
 
     def _no_pictures(self, what: str) -> str:
         from twinset.documents.items.image_decode import ENDINGS
@@ -241,6 +246,8 @@ class _Opening:
 
     def _why_not(self, path: str, shown: str) -> str | None:
         """Why a file among others is skipped; None if it is a document."""
+        if self.options.html and not self.options.include and not is_page(shown):
+            return NOT_PAGE
         if not self.options.images:
             return why_not_text(path, shown, format_of(path)[1], self.options, among=True)
         from twinset.documents.items.image_files import is_picture

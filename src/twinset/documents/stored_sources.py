@@ -16,6 +16,7 @@ from twinset.documents.compressed import codec_of
 from twinset.documents.formats.memory_tables import SpooledPart, TablePart
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import MatrixPart
 from twinset.errors import SourceError, StateError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
@@ -72,7 +73,8 @@ class StoredSource:
         if self.format == TablePart.format:
             return SpooledPart(self.name, source, options, self.path)
         with open(self.path, "rb") as start:
-            codec = codec_of(start.read(8))
+            packed = self.format == MatrixPart.format  # a ZIP file itself
+            codec = None if packed else codec_of(start.read(8))
         file = SourceFile(self.path, self.name, source, (self.path.name,), 1, self.format, codec)
         return file_part(file, PurePosixPath(self.kept_name), options)
 
@@ -80,7 +82,7 @@ class StoredSource:
 def _file_name(part: Part) -> str:
     """Return the name of a stored part, with the ending of its format."""
     if part.path is None:
-        return f"{part.name}.arrows"
+        return part.kept_name.name if isinstance(part, MatrixPart) else f"{part.name}.arrows"
     return part.path.name if part.path.suffix else part.kept_name.name
 
 
@@ -94,6 +96,8 @@ def store_source(part: Part, options: ReadOptions, folder: Path, *, link: bool =
         folder.mkdir(exist_ok=True)
         if isinstance(part, TablePart):
             _write_table(part.table, path)
+        elif isinstance(part, MatrixPart):
+            part.store(path)
         elif part.path is not None:
             _copy(part.path, path, link)
         else:

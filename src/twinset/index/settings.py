@@ -230,7 +230,8 @@ def _possible(values: dict[str, Any]) -> bool:
     tables = values["tables"]
     if "method" not in values:
         return bool(1 <= tables <= min(64, values["bits"]))
-    from twinset.plan.vectors import METHODS, MOST_FUNCTIONS, MOST_PROBES
+    from twinset.options.items import MOST_PROBES
+    from twinset.plan.vectors import METHODS, MOST_FUNCTIONS
 
     method, width = values["method"], values["width"]
     if method == "exact" or method not in METHODS[values["measure"]]:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.encodings import decode
+from twinset.documents.encodings import decode, is_utf8
 from twinset.documents.files import format_of, why_not_text
 from twinset.documents.formats.text_files import file_bytes
+from twinset.documents.pages.extract import page_texts
 from twinset.documents.parts import DocumentFile
 from twinset.engines.local.steps.shingle_length import HALF, measure_texts
 from twinset.engines.local.steps.sketch import shingle_sets
@@ -86,6 +87,8 @@ def compare(left: str, right: str, **options: Any) -> Comparison:
         texts = pa.array([left, right], pa.large_string())
     except UnicodeEncodeError as error:
         raise SourceError.unpaired_surrogate("a text to compare", error) from error
+    if checked.html:
+        texts = pa.array([_main_text(one.encode(), name, "utf-8") for one, name in ((left, "left"), (right, "right"))])
     left_hashes, right_hashes = shingle_sets(texts, checked, checked.seed)
     hashes = np.concatenate([left_hashes, right_hashes])
     both = Shingles(np.arange(2), np.array([0, len(left_hashes), len(hashes)]), hashes)
@@ -151,11 +154,18 @@ def _find_short(texts: Any, counts: list[int], options: CompareOptions) -> dict[
     }
 
 
-def text_of_file(path: str, encoding: str = "utf-8") -> str:
+def _main_text(page: bytes, name: str, charset: str = "") -> str:
+    done = page_texts([page], [charset])
+    if done.unreadable:
+        raise SourceError(done.unreadable[0][1], where=name)
+    return str(done.texts[0].as_py())
+
+
+def text_of_file(path: str, encoding: str = "utf-8", *, html: bool = False) -> str:
     """Read a file as one text, as a run reads the files of a folder.
 
     Compressed files are unpacked, a byte-order mark is dropped, and undecodable bytes are replaced; files that are not
-    texts are refused.
+    texts are refused. With `html` it is a web page, and its text that of the main content.
     """
     try:
         size = os.stat(path).st_size
@@ -169,4 +179,8 @@ def text_of_file(path: str, encoding: str = "utf-8") -> str:
         table = f"a {kind} table, but only texts can be compared"
         raise SourceError(f"not a text: {table if kind != 'text' and 'table' in reason else reason}", where=path)
     data = file_bytes(DocumentFile(path, path, PurePosixPath(path), 0, codec, size, 0))
+    if html:
+        known = not is_utf8(encoding)  # otherwise the page says it, or its bytes do
+        page = decode(data, encoding)[0].encode() if known else data
+        return _main_text(page, path, "utf-8" if known else "")
     return decode(data, encoding)[0]

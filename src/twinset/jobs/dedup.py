@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import twinset
 from twinset import pipeline
+from twinset.documents.python_sources import with_kind
 from twinset.engines.base import Engine, Job
 from twinset.engines.choose import engine_for
 from twinset.engines.local.run import LocalEngine
@@ -50,13 +51,14 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
     >>> done.kept["id"].to_pylist(), done.removed["because_of"].to_pylist()
     (['a', 'c'], ['a'])
     """
-    checked = DedupOptions.of(**options)
+    checked = DedupOptions.of(**with_kind(sources, options))
     engine = engine_for(checked)
     with reporting(progress) as reporter:
         if checked.index is None:
             with engine.open(_job(engine, sources, checked, output, reporter)) as run:
                 done = pipeline.dedup(run)
-                return DedupResult.of(done, sources, replace(checked, shingle=run.options.shingle))
+                settled = {"shingle": run.options.shingle, "sparse": run.options.sparse}
+                return DedupResult.of(done, sources, replace(checked, **settled))
         from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
         with index_dedup.open_index(checked.index) as index:

@@ -9,9 +9,10 @@ from typing import Any
 
 import twinset
 from twinset import pipeline
+from twinset.documents.python_sources import with_kind
 from twinset.engines.base import Job
 from twinset.engines.choose import engine_for
-from twinset.engines.local.write.result import PAIRS
+from twinset.engines.local.write.result import HOSTS, PAIRS
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.jobs.result import PairsResult
@@ -44,7 +45,7 @@ def find_pairs(
     Returns
     -------
     PairsResult
-        With `.pairs` (an Arrow table), `.summary` and `.plan`.
+        With `.pairs` (an Arrow table), `.summary` and `.plan`; with ``hosts=True`` also `.hosts`.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def find_pairs(
             raise OptionError(f"the pairs of sketches are written to a file; its name must end in {endings}")
         with reporting(progress) as reporter:
             return find_estimated(sources, options, path, twinset.__version__, reporter)
-    checked = PairsOptions.of(**options)
+    checked = PairsOptions.of(**with_kind(sources, options))
     engine = engine_for(checked)
     job = Job(sources, checked, twinset.__version__)
     if output is not None:
@@ -72,7 +73,10 @@ def find_pairs(
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
     file = path / PAIRS if path is not None and folder else path
-    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure)
+    hosts = done.tables.get("hosts")
+    if checked.hosts is not None and path is not None:
+        hosts = path / HOSTS if folder else path
+    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:

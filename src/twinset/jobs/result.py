@@ -27,7 +27,7 @@ from twinset.results.describe import dedup_as_html, describe_dedup, describe_pai
 from twinset.results.judged import JudgedResult, id_of
 from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
-from twinset.schema import pairs_schema
+from twinset.schema import HOSTS, pairs_schema
 
 if TYPE_CHECKING:
     from twinset.jobs.passages import PassagesResult
@@ -51,13 +51,17 @@ def __getattr__(name: str) -> Any:
 
 
 class PairsResult:
-    """Pairs of similar documents: `.pairs` (an Arrow table), `.summary` (plain numbers) and `.plan`."""
+    """Pairs of similar documents: `.pairs` (an Arrow table), `.summary` (plain numbers) and `.plan`.
+
+    With ``hosts=…``, `.hosts` is the table of pairs of hosts.
+    """
 
     def __init__(
-        self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard"
-    ) -> None:
+        self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard",
+        hosts: pa.Table | Path | None = None,
+    ) -> None:  # fmt: skip
         self.summary, self.plan, self.path = summary, plan, path
-        self._pairs, self._schema = pairs, pairs_schema(measure)
+        self._pairs, self._schema, self._hosts = pairs, pairs_schema(measure), hosts
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -66,20 +70,32 @@ class PairsResult:
             return self._pairs
         if self.path is None:
             return self._schema.empty_table()
-        format = format_by_ending(self.path.name)
-        if format is not None and format.delimiter is not None:
-            kinds = pa.csv.ConvertOptions(column_types=self._schema, strings_can_be_null=False)
-            parsing = pa.csv.ParseOptions(delimiter=format.delimiter)
-            return pa.csv.read_csv(self.path, parse_options=parsing, convert_options=kinds)
-        if self.path.suffix in (".jsonl", ".ndjson"):
-            return _read_json_lines(self.path, self._schema)
-        return pq.read_table(self.path)
+        if self._hosts == self.path:
+            raise StateError(f"{self.path} has the pairs of hosts (.hosts), not of pages; a folder as output gets both")
+        return _read_pairs(self.path, self._schema)
+
+    @cached_property
+    def hosts(self) -> pa.Table:
+        """Pairs of hosts with near-duplicate pages, those with the largest share first."""
+        if self._hosts is None:
+            raise OptionError("this result has no table of hosts; find the pairs with --hosts")
+        return _read_pairs(self._hosts, HOSTS) if isinstance(self._hosts, Path) else self._hosts
 
     def __repr__(self) -> str:
         return f"<PairsResult: {describe_pairs(self.summary)}>"
 
     def _repr_html_(self) -> str:
-        return pairs_as_html(self.summary, self.pairs)
+        return pairs_as_html(self.summary, self.pairs if self._hosts is None else self.hosts)
+
+
+def _read_pairs(path: Path, schema: pa.Schema) -> pa.Table:
+    format = format_by_ending(path.name)
+    if format is not None and format.delimiter is not None:
+        kinds = pa.csv.ConvertOptions(column_types=schema, strings_can_be_null=False)
+        return pa.csv.read_csv(
+            path, parse_options=pa.csv.ParseOptions(delimiter=format.delimiter), convert_options=kinds
+        )
+    return _read_json_lines(path, schema) if path.suffix in (".jsonl", ".ndjson") else pq.read_table(path)
 
 
 def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:

@@ -5,13 +5,13 @@ the dataclasses below. They only store and check values; nothing heavy is import
 
     ItemOptions                  PlanOptions
          │                           │
-    ReadOptions  ShingleOptions  ContainmentOptions  RunOptions  AuditOptions
-          └───────────┴────┬─────────────┴──────────────┴────────────┘
+    ReadOptions  ShingleOptions  ContainmentOptions  TableOptions  RunOptions  AuditOptions
+          └───────────┴────┬─────────────┴────────────┴─────────────┴────────────┘
               PairsOptions · DedupOptions          CompareOptions (shingles and a sketch)
 """
 
 from twinset.options.base import Options, option
-from twinset.options.items import ItemOptions
+from twinset.options.items import ItemOptions, TableOptions
 from twinset.options.jobs import ArrivalOptions, CompareOptions, DedupOptions, PairsOptions
 from twinset.options.steps import (
     AuditOptions,
@@ -35,5 +35,6 @@ __all__ = [
     "ReadOptions",
     "RunOptions",
     "ShingleOptions",
+    "TableOptions",
     "option",
 ]

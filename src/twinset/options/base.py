@@ -55,6 +55,20 @@ class Options:
         object.__setattr__(options, "_given", frozenset(values))
         return options
 
+    def but(self, **values: Any) -> Self:
+        """Return the options with other values, as if these had been given, too.
+
+        Examples
+        --------
+        >>> from twinset.options import PlanOptions
+        >>> changed = PlanOptions.of(threshold=0.8).but(recall=0.9)
+        >>> changed.recall, changed.was_given("threshold")
+        (0.9, True)
+        """
+        changed = dataclasses.replace(self, **values)
+        object.__setattr__(changed, "_given", self._given | values.keys())
+        return changed
+
     def was_given(self, name: str) -> bool:
         """Whether an option was given, even with its default value."""
         return name in self._given or getattr(self, name) != self.defaults()[name]

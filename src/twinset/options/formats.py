@@ -107,13 +107,32 @@ FORMATS = {
             rows=True,
         ),
         Format(
+            "warc",
+            (".warc", ".wet"),
+            "WARC",
+            "one [web page](web-pages.md) per response, resource or conversion record",
+            "twinset.documents.pages.warc:WarcPart",
+            binary=True,
+            compressible=True,
+            kinds=("text",),
+        ),
+        Format(
             "npy",
             (".npy",),
             "NumPy arrays",
             "one [vector](vectors.md) per row",
             "twinset.documents.formats.npy:NpyPart",
             binary=True,
-            kinds=("vectors",),
+            kinds=("vectors", "sparse"),
+        ),
+        Format(
+            "npz",
+            (".npz",),
+            "SciPy's sparse matrices",
+            "one [sparse vector](vectors.md#sparse-vectors) per row",
+            "twinset.documents.sparse.npz:NpzPart",
+            binary=True,
+            kinds=("vectors", "sparse"),
         ),
     )
 }
@@ -135,7 +154,7 @@ CODECS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".zip": "zi
 
 _DOCUMENTS = (
     *(".txt", ".md", ".rst", ".log", ".html", ".htm", ".xml", ".yaml", ".yml", ".pdf", ".doc", ".docx", ".odt", ".rtf"),
-    *(".xls", ".xlsx", ".ods", ".tab", ".avro", ".orc", ".db", ".sqlite", ".h5", ".npz", ".tar", ".tgz", ".7z", ".rar"),
+    *(".xls", ".xlsx", ".ods", ".tab", ".avro", ".orc", ".db", ".sqlite", ".h5", ".tar", ".tgz", ".7z", ".rar"),
 )
 """Endings of other files, which nobody expects a folder to have."""
 
@@ -257,7 +276,7 @@ def source_help() -> str:
     packed, plain, special = [".txt"], list[str](), list[str]()
     for one in FORMATS.values():
         if "text" not in one.kinds:
-            special.append(f"with {either([flag_of_kind(kind) for kind in one.kinds])} {either(one.endings)}")
+            special.append(f"with {either(list(dict.fromkeys(map(flag_of_kind, one.kinds))))} {either(one.endings)}")
         else:
             (packed if one.compressible else plain).extend(one.endings)
     files = "; ".join([f"{', '.join(packed)}, also compressed", ", ".join(plain), *special])

@@ -16,15 +16,24 @@ from twinset.options import checks
 from twinset.options.base import Options, option
 from twinset.options.checks import Check, parse_shingle
 
-KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "images")
+KINDS = ("text", "records", "items", "groups", "weighted", "codes", "vectors", "sparse", "images")
 SETS = ("text", "records", "items", "groups")
 """The kinds that are read as sets of hashes and compared by Jaccard similarity."""
 
 PACKED = ("records", "items", "groups")
 """The kinds in `SETS` that are read in a packed form: eight bytes per element, or the texts of several columns."""
 
-MEASURED = ("weighted", "codes", "vectors", "images")
+MEASURED = ("weighted", "codes", "vectors", "sparse", "images")
 """The kinds that are stored in memory and joined by a measure of their own."""
+
+KIND_OPTIONS = ("text", "items", "group", "codes", "vectors", "images")
+"""The options that select a kind of items."""
+
+VECTORS = ("vectors", "sparse")
+"""The kinds of vectors: ``--top`` finds their nearest at any distance."""
+
+MOST_TABLES, MOST_PROBES, MOST_BITS = 1024, 255, 48
+"""Maximum number of hash tables of vectors, of keys tried besides a vector's own, and of bits of a key."""
 
 _TEXTS_ALLOWED = "the name of a column; several for a record, each COLUMN[,SHINGLE[,WEIGHT]], such as 'name,char:3,2'"
 
@@ -36,10 +45,12 @@ _NAMES = {
     "weighted": "weighted sets",
     "codes": "bit codes",
     "vectors": "vectors",
+    "sparse": "sparse vectors",
     "images": "pictures",
 }
 
-_FLAGS = {"records": "text", "groups": "group", "weighted": "group"}  # of the other kinds: the name of the kind
+# Of the other kinds: the name of the kind.
+_FLAGS = {"records": "text", "groups": "group", "weighted": "group", "sparse": "vectors"}
 
 # Kinds to which an option applies; an option that is not listed applies to all.
 _MEANING: dict[str, tuple[str, ...]] = {
@@ -51,18 +62,19 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "split": ("text", "records"),
     "bag": SETS,
     **dict.fromkeys(("format", "delimiter", "header"), tuple(kind for kind in KINDS if kind != "images")),
-    "lines": ("text",),
+    **dict.fromkeys(("lines", "html"), ("text",)),
     "sketch": SETS,
     "n_hashes": (*SETS, "weighted"),
     "n_bands": (*SETS, "weighted"),
     "rows_per_band": (*SETS, "weighted"),
-    "threshold": (*SETS, "weighted", "vectors"),
+    "threshold": (*SETS, "weighted", "vectors", "sparse"),
     "recall": (*SETS, "weighted", "vectors"),
     **dict.fromkeys(("contained", "least_shingles"), SETS),
     "distance": ("codes", "vectors", "images"),
     "exact": (*SETS, "vectors"),
     "index": ("text",),
     "copy": ("text", "images"),
+    **dict.fromkeys(("tables", "bits", "probes"), ("vectors",)),
 }
 
 
@@ -115,7 +127,8 @@ def _texts(value: Any) -> str | tuple[str, ...]:
     return several
 
 
-def _vectors(value: Any) -> str | None:
+def optional_column(value: Any) -> str | None:
+    """Check a switch that may name a column: None if it is off, empty if it names none."""
     if value is None or value is False:
         return None
     if value is True:
@@ -161,11 +174,21 @@ class ItemOptions(Options):
     )
     vectors: str | None = option(
         None,
-        "Items are vectors, from .npy files or from this column of lists.",
-        Check(_vectors, "the name of a column, or True for .npy files or the only column of vectors", in_help=False),
+        "Items are vectors, from .npy or .npz files or from this column of lists.",
+        Check(
+            optional_column,
+            "the name of a column, or True for .npy or .npz files or the only column of vectors",
+            in_help=False,
+        ),
         "[COLUMN]",
         bare="",
         common=True,
+    )
+    sparse: bool = option(
+        False,
+        "With --vectors: vectors are sparse, of which only numbers other than 0 are stored and compared. Those of .npz "
+        "files and SciPy matrices always are.",
+        checks.switch,
     )
     images: bool = option(False, "Items are pictures.", checks.switch, common=True)
     distance: float | None = option(
@@ -186,7 +209,7 @@ class ItemOptions(Options):
         if self.codes is not None:
             return "codes"
         if self.vectors is not None:
-            return "vectors"
+            return "sparse" if self.sparse else "vectors"
         if self.images:
             return "images"
         return "text" if isinstance(self.text, str) else "records"
@@ -211,7 +234,7 @@ class ItemOptions(Options):
             return "distance"
         if self.item_kind in ("codes", "images"):
             return "bits"
-        if self.item_kind == "vectors":
+        if self.item_kind in VECTORS:
             return "cosine" if self.distance is None else "distance"
         return "jaccard" if getattr(self, "contained", None) is None else "containment"
 
@@ -267,6 +290,8 @@ class ItemOptions(Options):
             raise OptionError(f"{present} needs {missing}: --group names the set of a row, --item its element")
         if self.weight is not None and self.group is None and self.items is None:
             raise OptionError("--weight needs --group and --item, or --items: it is the weight of their elements")
+        if self.sparse and self.vectors is None:
+            raise OptionError("--sparse needs --vectors: it says how vectors are stored and compared")
         by_cosine = getattr(self, "threshold", None) != self.defaults().get("threshold")
         if self.item_kind == "vectors" and self.distance is not None and by_cosine:
             raise OptionError("vectors are compared by --threshold (cosine) or by --distance; leave one of them out")
@@ -283,3 +308,51 @@ class ItemOptions(Options):
             if name in defaults and kind not in kinds and getattr(self, name) != defaults[name]:
                 flag = dict(self.specs())[name].spellings(name)[0]
                 raise OptionError(f"{flag} does not apply to {self.item_noun} ({self.item_flag}); leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Options):
+    """Options that fix the hash tables of vectors."""
+
+    title: ClassVar[str] = "Vectors"
+
+    tables: int | None = option(
+        None,
+        "Hash tables of vectors (L); more find more. A number that cannot reach --recall is used all the same, and the "
+        "plan says what it reaches.",
+        checks.whole(1, MOST_TABLES, none=True),
+        "L",
+        default_text="chosen by the plan",
+    )
+    bits: int | None = option(
+        None,
+        "Bits of a key of vectors (k), each from a random hyperplane; fewer find more.",
+        checks.whole(1, MOST_BITS, none=True),
+        "K",
+        default_text="chosen by the plan, which may prefer cross-polytopes",
+    )
+    probes: int | None = option(
+        None,
+        "Keys that a vector tries in each table besides its own (multi-probe); more find more.",
+        checks.whole(0, MOST_PROBES, none=True),
+        "N",
+        default_text="chosen by the plan",
+    )
+
+    @property
+    def fixed_tables(self) -> dict[str, int]:
+        """The options that are given."""
+        given = {"tables": self.tables, "bits": self.bits, "probes": self.probes}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        fixed = [f"--{name}" for name in self.fixed_tables]
+        if not fixed:
+            return
+        if self.bits is not None and getattr(self, "distance", None) is not None:
+            raise OptionError("--bits cannot be used with --distance: its keys are strips, not bits; leave it out")
+        if getattr(self, "distance", None) == 0:
+            raise OptionError(f"{fixed[0]} cannot be used with --distance 0, which finds equal vectors; leave it out")
+        if getattr(self, "exact", False):
+            raise OptionError(f"{fixed[0]} cannot be used with --exact, which compares all vectors; leave it out")

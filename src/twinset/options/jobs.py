@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
+from twinset.options.checks import Check, OptionSpec
+from twinset.options.items import TableOptions, optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
     CLUSTER,
@@ -33,7 +35,9 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class PairsOptions(
+    AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions, ReadOptions
+):  # fmt: skip
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -65,6 +69,15 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
         default_text="every pair, once",
         common=True,
     )
+    hosts: str | None = option(
+        None,
+        "Report mirror sites instead: pairs of hosts, with the number and the share of their pages that are "
+        "near-duplicates. Ids are URLs, or this column has them.",
+        Check(optional_column, "the name of a column, or True for ids that are URLs", in_help=False),
+        "[COLUMN]",
+        bare="",
+        common=True,
+    )
     force: bool = option(False, *FORCE, result=False, common=True)
 
     @property
@@ -90,6 +103,12 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
                 )
         if self.exact and self.audit and self.top is not None and self.item_kind == "vectors":
             raise OptionError("--audit cannot be used with --exact and --top: all vectors are compared; leave it out")
+        for name in ("top", "identical") if self.hosts is not None else ():
+            if getattr(self, name) != defaults[name]:
+                raise OptionError(
+                    f"--{name} {getattr(self, name)} cannot be used with --hosts, which counts every pair of pages; "
+                    "leave one of them out"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +132,8 @@ class ArrivalOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(
-    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions,
+    ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""
 
@@ -266,6 +286,7 @@ class CompareOptions(ShingleOptions):
     title: ClassVar[str] = "Sketch"
 
     encoding: str = option("utf-8", *ENCODING)
+    html: bool = option(False, "Texts are web pages: compare the text of their main content.", checks.switch)
     sketch: str = option("fss", *SKETCH)
     n_hashes: int = option(
         128, "Hashes per sketch.", checks.whole(1, MOST_HASHES), "K", flags=("--hashes", "--n-hashes")
@@ -316,9 +337,8 @@ class CollapseFileOptions(ShingleOptions, ReadOptions):
     force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
-    def specs(cls) -> Iterator[tuple[str, checks.OptionSpec]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Results are texts, and are named by their places.
-        unused = ("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against", "id",
-                  "no_id")  # fmt: skip
-        return ((name, spec) for name, spec in super().specs() if name not in unused)
+        unused = ("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by", "against")
+        return ((name, spec) for name, spec in super().specs() if name not in (*unused, "id", "no_id"))

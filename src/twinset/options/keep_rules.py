@@ -48,7 +48,7 @@ KEEP_RULES = {
         KeepRule(
             "longest",
             "the text with the most characters, the set with the most elements, the picture with the most pixels",
-            undefined_for=("codes", "vectors"),
+            undefined_for=("codes", "vectors", "sparse"),
             reason="its items have no length",
         ),
         KeepRule("source", "the source named earlier on the command line"),

@@ -171,6 +171,11 @@ class TrimOptions(WordRunOptions, WordOptions, ReadOptions):
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.html:
+            raise OptionError(
+                "--html cannot be used here: passages are cut out of the text of a page, which cannot be put back into "
+                "the page; twinset passages lists them"
+            )
         check_kind(self.keep_rules, self.item_kind, self.item_flag)
         check_date_format(self.keep_rules, self.date_format)
         if self.everywhere and self.copies != 1:

@@ -74,6 +74,13 @@ class ReadOptions(ItemOptions):
         off_help="CSV has no header row: columns are named 0, 1, 2 and so on.",
     )
     lines: bool = option(False, "Read each line of a text file as a document.", checks.switch)
+    html: bool = option(
+        False,
+        "Texts are web pages: compare the text of their main content, without navigation. In folders, read only files "
+        "whose names end like those of pages (.html), or those that --include selects.",
+        checks.switch,
+        common=True,
+    )
     include: tuple[str, ...] = option(
         (), "In folders, read only files that match this pattern.", checks.items(str), "PATTERN"
     )
@@ -99,6 +106,8 @@ class ReadOptions(ItemOptions):
         super()._check_together()
         if self.no_id and self.id is not None:
             raise OptionError("--id and --no-id exclude each other: an id is a value of a column or file:row; give one")
+        if self.html and self.lines:
+            raise OptionError("--html reads a web page as one document, --lines each line; leave one of them out")
 
 
 @dataclass(frozen=True, kw_only=True)

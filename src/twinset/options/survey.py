@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.options import checks
 from twinset.options.base import option
 from twinset.options.checks import Check, OptionSpec
-from twinset.options.items import KINDS, SETS
+from twinset.options.items import KINDS, SETS, TableOptions
 from twinset.options.steps import (
     DEFAULT_SEED,
     FORCE,
@@ -24,7 +24,7 @@ from twinset.options.steps import (
 __all__ = ["CurveOptions", "SurveyOptions", "TextbookOptions"]
 
 _NOT_FOR_THE_TEXTBOOK = (
-    *("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against"),
+    *("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by", "against"),
 )
 
 
@@ -56,7 +56,7 @@ class SurveyOptions(RunOptions, PlanOptions, ShingleOptions, ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveOptions(ContainmentOptions, SurveyOptions):
+class CurveOptions(TableOptions, ContainmentOptions, SurveyOptions):
     """The options of ``twinset plan``."""
 
     title: ClassVar[str] = "Curves"

@@ -7,11 +7,12 @@ from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
 from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.containment import ContainmentPlan
+from twinset.plan.sparse import SparsePlan
 
 if TYPE_CHECKING:
     from twinset.plan.vectors import VectorPlan
 
-AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan"
+AnyPlan: TypeAlias = "Plan | ContainmentPlan | CodeJoinPlan | VectorPlan | SparsePlan"
 
 
 def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
@@ -23,7 +24,7 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
     >>> print(plan_from_summary(DedupOptions.of(codes="code"), {"bits": 64, "distance": 3, "tables": 4}))
     exact, 4 tables: every pair of 64-bit codes that differ in at most 3 bits is found
     """
-    kinds: dict[str, Any] = {"codes": CodeJoinPlan, "images": CodeJoinPlan}
+    kinds: dict[str, Any] = {"codes": CodeJoinPlan, "images": CodeJoinPlan, "sparse": SparsePlan}
     kind = kinds.get(options.item_kind, Plan)
     if options.item_kind == "vectors":
         from twinset.plan.vectors import VectorPlan  # loads kernels, so only where needed

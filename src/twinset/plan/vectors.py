@@ -25,6 +25,7 @@ from typing import Any
 
 from twinset.errors import OptionError, PlanWarning
 from twinset.options.checks import choice, number, whole
+from twinset.options.items import MOST_BITS, MOST_PROBES, MOST_TABLES, TableOptions
 from twinset.plan.vector_chances import (
     SIGNATURE_BITS,
     Ranks,
@@ -36,13 +37,12 @@ from twinset.plan.vector_chances import (
     signatures_pass,
     strip_agrees,
 )
-from twinset.plan.vector_costs import background, expected_cost
+from twinset.plan.vector_costs import VectorCost, background, expected_cost
 
 METHODS = {"cosine": ("hyperplane", "cross-polytope", "exact"), "distance": ("p-stable", "exact")}
 PROBES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-MOST_TABLES, MOST_PROBES = 1024, 255
 MOST_HASHED = 1e30  # greater distances compare all pairs
-MOST_FUNCTIONS = {"hyperplane": 48, "cross-polytope": 8, "p-stable": 30}
+MOST_FUNCTIONS = {"hyperplane": MOST_BITS, "cross-polytope": 8, "p-stable": 30}
 
 _WORDS = {"hyperplane": "bits", "cross-polytope": "cross-polytopes", "p-stable": "strips"}
 _LOSS = 2.3e-4  # a candidate is dropped by its signature only if 3.5 standard errors too far
@@ -143,8 +143,19 @@ class VectorPlan:
 
     def cost(self, vectors: int, others: Sequence[float] | None = None) -> float:
         """Estimate the cost of a vector among `vectors`, in nanoseconds of one core; `others` as for `vector_plan`."""
-        shares = background(others, self.measure, self.threshold)
-        return expected_cost(self, vectors, _chances(self, shares)).total
+        return self.expected(vectors, others).total
+
+    def expected(self, vectors: int, others: Sequence[float] | None = None) -> VectorCost:
+        """Estimate the parts of the cost of a vector, and its collisions; as `cost`."""
+        return expected_cost(self, vectors, _chances(self, background(others, self.measure, self.threshold)))
+
+    def p_function(self, likeness: float) -> float:
+        """Return the probability that one function of a key, such as a bit, agrees for two vectors."""
+        if self.method == "hyperplane":
+            return side_agrees(likeness)
+        if self.method == "cross-polytope":
+            return corner_agrees(likeness, int(self.width), padded_size(self.dimensions))
+        return strip_agrees(likeness / self.width) if self.method == "p-stable" else 1.0
 
     def curve(self, points: int = 10) -> list[tuple[float, float]]:
         """Return the S-curve: cosines up to 1, or distances up to twice the threshold, with their probabilities."""
@@ -178,8 +189,8 @@ def vector_plan(
     vectors: approximate number of vectors.
     others: cosines (or distances) of random pairs of the collection, to predict chance collisions.
     sides: 2 for a join of all pairs, 1 for queries.
-    method, functions, tables, probes: chosen unless given. Given values that cannot reach the recall are used with a
-        `PlanWarning`.
+    method, functions, tables, probes: chosen unless given, so that the recall is reached. Given values that cannot
+        reach it are used with a `PlanWarning`, and what is chosen beside them finds as much as possible.
 
     Examples
     --------
@@ -198,10 +209,12 @@ def vector_plan(
     _check_given(measure, method, functions, tables, probes)
     shares = tuple(background(others, measure, threshold))
     request = _Request(measure, threshold, recall, dimensions, max(2, vectors), shares, sides)
-    best = min(
-        _possible(request, method, functions, tables, probes),
-        key=lambda plan: expected_cost(plan, request.vectors, _chances(plan, shares)).total,
-    )
+    possible = _possible(request, method, functions, tables, probes)
+    if tables is not None:
+        reached = [_reached(plan, _FEW) for plan in possible]
+        enough = min(recall, max(reached))
+        possible = [plan for plan, share in zip(possible, reached, strict=True) if share >= enough]
+    best = min(possible, key=lambda plan: expected_cost(plan, request.vectors, _chances(plan, shares)).total)
     chosen = best if tables is not None or best.method == "exact" else _with_tables(best, _MANY)
     if chosen.reached < recall:
         warnings.warn(
@@ -211,6 +224,19 @@ def vector_plan(
             stacklevel=2,
         )
     return chosen
+
+
+def fixed_arguments(options: TableOptions) -> dict[str, Any]:
+    """Return what options fix of the hash tables, as arguments of `vector_plan`: bits are those of hyperplanes.
+
+    Examples
+    --------
+    >>> fixed_arguments(TableOptions.of(bits=12, probes=0))
+    {'probes': 0, 'method': 'hyperplane', 'functions': 12}
+    """
+    fixed: dict[str, Any] = dict(options.fixed_tables)
+    bits = fixed.pop("bits", None)
+    return fixed if bits is None else {**fixed, "method": "hyperplane", "functions": bits}
 
 
 def exact_vector_plan(measure: str, threshold: float, recall: float, dimensions: int, sides: int = 2) -> VectorPlan:
@@ -314,6 +340,12 @@ def _with_tables(plan: VectorPlan, pairs: int) -> VectorPlan:
     return replace(plan, tables=max(1, min(MOST_TABLES, count)))
 
 
+def _reached(plan: VectorPlan, pairs: int) -> float:
+    """Estimate the probability that a pair at the threshold is found, with a margin for the simulation error."""
+    chance = _ranks(plan, plan.threshold, pairs).least_chance(plan.probes, plan.sides)
+    return (1 - (1 - min(1.0, chance)) ** plan.tables) * _passed(plan, plan.threshold)
+
+
 def _ranks(plan: VectorPlan, likeness: float, pairs: int) -> Ranks:
     in_widths = likeness / plan.width if plan.method == "p-stable" else likeness
     most = max(PROBES[-1], plan.probes) if plan.probes else 0
@@ -330,12 +362,7 @@ def _chances(plan: VectorPlan, shares: Sequence[tuple[float, float]]) -> list[tu
         return []
     chances = []
     for likeness, share in shares:
-        if plan.method == "hyperplane":
-            agrees = side_agrees(likeness)
-        elif plan.method == "cross-polytope":
-            agrees = corner_agrees(likeness, int(plan.width), padded_size(plan.dimensions))
-        else:
-            agrees = strip_agrees(likeness / plan.width)
+        agrees = plan.p_function(likeness)
         chances.append((share * agrees**plan.functions, _passed(plan, likeness)))
     return chances
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from twinset.options.items import VECTORS
 from twinset.options.results import ReportOptions
 from twinset.pairs.explain.words import Difference, Stretch
 from twinset.report import item_differences
@@ -73,7 +74,7 @@ def lists(numbers: Numbers, options: ReportOptions) -> dict[str, Any]:
         add_pictures(data, numbers, rows, clusters, members)
     elif options.texts and recorded.options.item_kind in ("text", "records", "items", "groups", "weighted"):
         _add_texts(data, numbers, rows, clusters, members)
-    elif options.texts and recorded.options.item_kind in ("codes", "vectors") and recorded.sources.lasting:
+    elif options.texts and recorded.options.item_kind in ("codes", *VECTORS) and recorded.sources.lasting:
         _add_items(data, numbers, rows, members)
     return data
 

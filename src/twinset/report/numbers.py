@@ -28,7 +28,7 @@ _MOST_BINS = 40
 _BEYOND = 1.25  # distances this factor beyond the threshold are drawn as no resemblance
 _NOUNS = {
     "records": "record", "items": "set", "groups": "set", "weighted": "set", "codes": "code", "vectors": "vector",
-    "images": "picture",
+    "sparse": "vector", "images": "picture",
 }  # fmt: skip
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from twinset.options import DedupOptions
 from twinset.options.checks import shown_size
+from twinset.options.items import VECTORS
 from twinset.options.results import ReportOptions
 from twinset.report import page_charts
 from twinset.report.excerpts import EXCERPTS
@@ -20,7 +21,7 @@ _DIFFER = {
     "text": _WORDS, "records": _WORDS, "items": _ELEMENTS, "groups": _ELEMENTS, "weighted": _ELEMENTS,
     "codes": "The bits that differ",
 }  # fmt: skip
-_IDENTICAL = {"images": "same hash", "codes": "same code", "vectors": "same vector"}
+_IDENTICAL = {"images": "same hash", "codes": "same code", "vectors": "same vector", "sparse": "same vector"}
 
 
 def lead(numbers: Numbers) -> str:
@@ -227,7 +228,7 @@ def _counts(numbers: Numbers, bins: Sequence[Bin]) -> str:
 def _alike(numbers: Numbers) -> str:
     """Describe what pairs of similarity 1 have in common, for this kind of item."""
     kind, one = numbers.recorded.options.item_kind, numbers.identical == 1
-    if kind == "vectors":
+    if kind in VECTORS:
         return "has the same direction" if one else "have the same direction"
     what = {"items": "elements", "groups": "elements", "weighted": "elements and weights"}.get(kind, "shingles")
     return f"{'shares' if one else 'share'} all {what}"

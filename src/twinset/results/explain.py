@@ -8,10 +8,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twinset.documents.items.sparse_vectors import both_dense
 from twinset.engines.local.steps.shingle import column_options
 from twinset.engines.local.steps.sketch import EMPTY, UNREADABLE
 from twinset.errors import SourceError
-from twinset.options.items import MEASURED
+from twinset.options.items import MEASURED, VECTORS
 from twinset.pairs.explain.codes_and_vectors import CodeDifference, VectorDifference
 from twinset.pairs.explain.shared import Explanation, explain_records, explain_sets, explain_texts, explain_weighted
 from twinset.results.stored import StoredResult
@@ -111,14 +112,18 @@ def _unreadable(recorded: StoredResult, id: str, state: str) -> str | None:
 
 def _compare_items(recorded: StoredResult, number: int, second: int) -> CodeDifference | VectorDifference | None:
     kind = recorded.options.item_kind
-    if kind not in ("codes", "vectors") or not recorded.sources.lasting:
+    if kind not in ("codes", *VECTORS) or not recorded.sources.lasting:
         return None
     return apart_of(kind, *recorded.packed([number, second]))
 
 
 def apart_of(kind: str, left: bytes | None, right: bytes | None) -> CodeDifference | VectorDifference | None:
     """Compare two packed codes or vectors; None if one is missing or of another kind."""
-    if left is None or right is None or len(left) != len(right):
+    if left is None or right is None:
+        return None
+    if kind == "sparse":
+        return VectorDifference.of(*(one.tolist() for one in both_dense(left, right)))
+    if len(left) != len(right):
         return None
     if kind == "codes":
         return CodeDifference(left, right)

@@ -14,7 +14,7 @@ _LEAST_ID = 4
 LEAST_HEAD = 16
 
 
-def print_pairs(file: Path, total: int, sort: bool, *, contained: bool = False) -> None:
+def print_pairs(file: Path, total: int, sort: bool, *, contained: bool = False, what: str = "pairs") -> None:
     """Print the first rows of a Parquet file of pairs, the most similar ones if they are sorted.
 
     With `contained` the most similar are those of the largest containment.
@@ -25,7 +25,7 @@ def print_pairs(file: Path, total: int, sort: bool, *, contained: bool = False) 
         return
     with pq.ParquetFile(file) as pairs:
         rows = _best(pairs, contained) if sort else next(pairs.iter_batches(batch_size=ROWS)).to_pylist()
-    print_rows(rows, total, sort)
+    print_rows(rows, total, sort, what)
 
 
 def _best(pairs: Any, contained: bool) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def fitting(width: int, longest: Sequence[int], numbers: Sequence[str]) -> tuple
     return shown, (left, room - left if longest[0] < room // 2 else min(longest[1], room // 2))
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], total: int, sort: bool = True) -> None:
+def print_rows(rows: Sequence[Mapping[str, Any]], total: int, sort: bool = True, what: str = "pairs") -> None:
     """Print pairs as a table; `total` is the number of all pairs."""
     from rich.table import Table
     from rich.text import Text
@@ -99,7 +99,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], total: int, sort: bool = True)
     console.print(table)
     if total > len(rows):
         which = "most similar" if sort else "first"
-        console.print(f"the {which} {len(rows)} of {total:,} pairs; -o FILE writes all")
+        console.print(f"the {which} {len(rows)} of {total:,} {what}; -o FILE writes all")
     if len(numbers) < len(names):
         console.print(f"a wider window also shows: {', '.join(names[1:])}")
 

@@ -30,6 +30,7 @@ from twinset.documents.formats.byte_rows import (
 from twinset.documents.formats.byte_rows_kernels import AFTER_CR, QUOTED, scan_separated, take_field
 from twinset.documents.items.pack import packed
 from twinset.documents.items.vectors import need_column
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, SourceError
 from twinset.options import ReadOptions
@@ -270,6 +271,8 @@ class SeparatedChunk(Chunk):
         for row in replaced:
             if part.options.on_error == "stop":
                 part.bad_row(bad, row, records.line_of(row), f"the row has bytes that are not {part.encoding}")
+        texts, undecoded = compared_texts(part, texts, self.first_row, bad)
+        replaced = sorted({*replaced, *undecoded})
         block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if part.id_name is not None:

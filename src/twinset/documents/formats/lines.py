@@ -24,6 +24,7 @@ from twinset.documents.formats.byte_rows import (
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import OptionError
 from twinset.options import ReadOptions
+from twinset.options.items import VECTORS
 from twinset.schema import Places
 
 _NO_BREAK = "the new text has a line break, which a line cannot hold; use a --mark without one, or leave out --lines"
@@ -127,15 +128,16 @@ def _without_ends(records: Records) -> Any:
 
 def no_columns(part: Part, options: ReadOptions) -> None:
     """Refuse options that name columns, for a source without columns."""
-    named = options.item_columns[0] if options.item_kind not in ("text", "vectors", "images") else None
+    named = options.item_columns[0] if options.item_kind not in ("text", *VECTORS, "images") else None
     for column, option in ((options.id, "--id"), (options.by, "--by"), (named, options.item_flag)):
         if column is not None:
             raise OptionError(
                 f"{part.name}: {option} {column} names a column, but text files have none; "
                 "give a table, or leave it out"
             )
-    if options.item_kind == "vectors":
-        raise OptionError(f"{part.name}: --vectors reads .npy files and columns of tables, but this is a text file")
+    if options.item_kind in VECTORS:
+        files = ".npy and .npz files and columns of tables"
+        raise OptionError(f"{part.name}: --vectors reads {files}, but this is a text file")
 
 
 def no_flags(name: str, what: str = "text files") -> OptionError:

@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.documents.compressed import writing
+from twinset.documents.items.sparse_vectors import sparse_of
 from twinset.documents.items.vectors import packed_rows
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError, OptionError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.items import VECTORS
 from twinset.schema import MOST_DIMENSIONS
 
 _HEAD = 128  # bytes of the header of a written file, for any number of rows
@@ -31,7 +33,7 @@ class NpyPart(Part):
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
         super().__init__(name, source, options, path)
-        if options.item_kind != "vectors":
+        if options.item_kind not in VECTORS:
             raise SourceError("a .npy file holds vectors; read them with --vectors, or name another source", where=name)
         for column, option in ((options.vectors, "--vectors"), (options.id, "--id"), (options.by, "--by")):
             if column:
@@ -136,6 +138,7 @@ class NpyChunk(Chunk):
         options = part.options
         within = options.reach if options.measure == "distance" else None
         texts, refused = packed_rows(array.reshape(-1), starts, none, options.measure == "cosine", within)
+        texts = sparse_of(texts) if options.sparse else texts
         bad: Unreadable = []
         for row, reason in refused:
             part.bad_row(bad, row, self.first_row + row, reason, lines=False)

@@ -171,7 +171,7 @@ def _is_of_kind(options: ReadOptions, name: str, value: Any) -> bool:
     """Whether an unusable value is at least a list, string or number, as required."""
     if options.group is not None:
         return isinstance(value, (int, float) if name == options.weight else str)
-    lists = options.items is not None or options.item_kind == "vectors"
+    lists = options.items is not None or options.vectors is not None
     return isinstance(value, list if lists else (str, int))
 
 

@@ -30,6 +30,7 @@ from twinset.documents.formats.object_values import (
 )
 from twinset.documents.items.chat import is_chat, no_chats
 from twinset.documents.items.vectors import need_column
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, KeptWriter, Mask, Part, RowCollector, Unreadable
 from twinset.errors import ColumnError, OptionError
 from twinset.options import ReadOptions
@@ -223,7 +224,9 @@ class ObjectsChunk(Chunk):
             partitions.append(partition)
             for name, column in columns.items():
                 column.append(clean_value(values, name))
-        block = Block(self.rows, self.first_row, self._texts(items, replaced, bad), unreadable=bad, replaced=replaced)
+        texts, undecoded = compared_texts(part, self._texts(items, replaced, bad), self.first_row, bad)
+        replaced = sorted({*replaced, *undecoded})
+        block = Block(self.rows, self.first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             block.ids = None if part.id_name is None else pa.array(ids, pa.string())
             block.by = None if options.by is None else pa.array(partitions, pa.string())

@@ -17,6 +17,7 @@ from twinset.documents.items.codes import code_of
 from twinset.documents.items.pack import column_values, json_type
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.options.items import VECTORS
 from twinset.schema import MOST_DIMENSIONS
 
 _PLAIN = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -29,9 +30,9 @@ def items_part(
     known = list(ids) if ids is not None else [f"{name}:{row}" for row in range(len(items))]
     columns: dict[str, Any] = {"id": "id", "no_id": False}
     unreadable: dict[int, str] = {}
-    if options.item_kind in ("vectors", "codes"):
+    if options.item_kind in (*VECTORS, "codes"):
         column = _column_name(name, options)
-        columns[options.item_kind] = column
+        columns["codes" if options.item_kind == "codes" else "vectors"] = column
         values = {column: _vectors_or_codes(items, known, name, options)}
     elif options.item_kind == "text":
         places = known if ids is not None else list(range(len(items)))
@@ -47,7 +48,7 @@ def items_part(
 
 def _column_name(name: str, options: ReadOptions) -> str:
     """Name of the column of vectors or codes, other than ``id``."""
-    column = (options.vectors or "vector") if options.item_kind == "vectors" else str(options.codes)
+    column = (options.vectors or "vector") if options.item_kind in VECTORS else str(options.codes)
     return f"{options.item_kind} of {name}" if column == "id" else column
 
 
@@ -139,7 +140,7 @@ def _plain(one: Any) -> Any:
 
 def check_array(array: Any, name: str, options: ReadOptions) -> None:
     """Refuse an array that holds neither vectors nor codes; one of texts is read as a list."""
-    if options.item_kind == "vectors":
+    if options.item_kind in VECTORS:
         dimensions = array.ndim == 2 and 1 <= array.shape[1] <= MOST_DIMENSIONS
         if not dimensions or array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
             shape = " × ".join(map(str, array.shape)) or "a single value"

@@ -18,6 +18,7 @@ import pyarrow as pa
 from twinset.documents.compressed import ByteWriter, open_reader, writing
 from twinset.documents.encodings import decode, encode_file, is_utf8, replacing
 from twinset.documents.formats.lines import no_columns, no_flags
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, Chunk, DocumentFile, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import RowError, SourceError
 from twinset.options import ReadOptions
@@ -151,14 +152,17 @@ class TextChunk(Chunk):
         for row, file in enumerate(self._files):
             data = self._bytes(row, file, bad)
             if data is None or utf8:
-                texts.append(data if data is None else data.removeprefix(_MARK))
+                marked = data is not None and not part.options.html and data.startswith(_MARK)
+                texts.append(data[len(_MARK) :] if marked and data is not None else data)
                 continue
             text, odd = decode(data, part.options.encoding)
             replaced += [row] if odd else []
             if odd and part.options.on_error == "stop":
                 raise RowError(f"the file has bytes that are not {part.options.encoding}", where=file.path)
             texts.append(text)
-        block = Block(self.rows, self.first_row, _array(texts, utf8), unreadable=bad, replaced=replaced)
+        pages, undecoded = compared_texts(part, _array(texts, utf8), self.first_row, bad, decoded=not utf8)
+        replaced = sorted({*replaced, *undecoded})
+        block = Block(self.rows, self.first_row, pages, unreadable=bad, replaced=replaced)
         return self._described(block, whole, texts_only)
 
     def _described(self, block: Block, whole: bool, texts_only: bool) -> Block:

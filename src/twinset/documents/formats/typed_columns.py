@@ -20,6 +20,7 @@ from twinset.documents.formats.object_values import OTHER_IDS
 from twinset.documents.items.chat import chat_texts, holds_chats, no_chats
 from twinset.documents.items.pack import check_type, is_text, packed, value_type
 from twinset.documents.items.vectors import of_one_column
+from twinset.documents.pages.extract import compared_texts
 from twinset.documents.parts import MAX_ROW_BYTES, Block, KeptWriter, Mask, Part, Unreadable
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
@@ -119,13 +120,13 @@ class ColumnsPart(Part):
         """Make a block of a table of at least the needed columns."""
         bad: Unreadable = []
         rows = table.num_rows
-        texts = self._items(table, first_row, bad)
+        texts, replaced = compared_texts(self, self._items(table, first_row, bad), first_row, bad, decoded=False)
         if texts.nbytes > MAX_ROW_BYTES and self.options.group is None:
             lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(lengths > MAX_ROW_BYTES).tolist():
                 reason = f"the text is longer than {MAX_ROW_BYTES // 2**20} MiB, the maximum"
                 self.bad_row(bad, row, first_row + row, reason, lines=False)
-        block = Block(rows, first_row, texts, unreadable=bad)
+        block = Block(rows, first_row, texts, unreadable=bad, replaced=replaced)
         if not texts_only:
             if self.id_name is not None:
                 block.ids = self._ids(column_at(table, self.id_name), first_row, bad)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from twinset.documents.items.chat import chat_text, holds_chats
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
+from twinset.documents.items.sparse_vectors import sparse_of
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
 from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
 from twinset.documents.long_tables.columns import (
@@ -31,6 +32,7 @@ from twinset.documents.long_tables.columns import (
 from twinset.documents.normalize import buffers_of, hash_values
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
+from twinset.options.items import VECTORS
 from twinset.schema import Bytes, Hashes, Places
 from twinset.wording import with_article
 
@@ -56,9 +58,10 @@ def packed(options: ReadOptions, columns: Sequence[Any], from_text: bool = False
         return _records(columns), []
     if options.item_kind == "codes":
         return packed_codes(columns[0], from_text)
-    if options.item_kind == "vectors":
+    if options.item_kind in VECTORS:
         within = options.reach if options.measure == "distance" else None
-        return packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
+        rows, bad = packed_vectors(columns[0], directions=options.measure == "cosine", within=within)
+        return (sparse_of(rows) if options.sparse else rows), bad
     lists, bad = _lists(columns[0])
     if options.item_kind != "weighted":
         return (written_lists(lists) if options.lists_as_text else _hashed(lists)), bad
@@ -138,7 +141,7 @@ _NEEDED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "items": ("lists of strings or numbers", _holds_elements),
     "weighted": ("lists of strings or numbers", _holds_elements),
     "codes": ("whole numbers, bytes or hexadecimal digits", holds_codes),
-    "vectors": ("lists of numbers", holds_vectors),
+    **dict.fromkeys(VECTORS, ("lists of numbers", holds_vectors)),
 }
 
 
@@ -156,7 +159,7 @@ def json_value(options: ReadOptions, name: str, value: Any) -> Any:
         return text.encode("utf-8", "surrogateescape")
     if options.item_kind == "codes":
         return code_of(value)
-    if options.item_kind == "vectors" or name == options.weight:
+    if options.item_kind in VECTORS or name == options.weight:
         return vector_of(name, value)
     if not isinstance(value, list):
         raise ValueError(f"{name!r} must hold a list, which --items names")
@@ -202,7 +205,7 @@ def json_type(options: ReadOptions, name: str = "") -> Any:
     """The type of the column `name` of values of `json_value`."""
     if options.group is not None:
         return row_type(options, name)
-    if options.item_kind == "vectors" or name == options.weight:
+    if options.item_kind in VECTORS or name == options.weight:
         return pa.large_list(pa.float64())
     return pa.large_binary() if options.item_kind in ("records", "codes") else pa.large_list(pa.large_string())
 

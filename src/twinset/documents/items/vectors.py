@@ -19,7 +19,7 @@ from twinset.wording import with_article
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
 _BETWEEN = str.maketrans(",;|", "   ")
-_FINITE = "allowed: finite numbers that 32-bit floats can hold"
+FINITE = "allowed: finite numbers that 32-bit floats can hold"
 _MOST_MOVED = 1 / 2000  # maximum share of the distance by which rounding may move one vector: a thousandth for two
 
 
@@ -88,7 +88,7 @@ def listed_numbers(
     starts = starts - first
     if values.null_count:
         odd = _holding(starts, np.asarray(values.is_null())) & ~none
-        bad += [(row, "the list holds null; " + _FINITE) for row in np.flatnonzero(odd).tolist()]
+        bad += [(row, "the list holds null; " + FINITE) for row in np.flatnonzero(odd).tolist()]
         none = none | odd
     return _numbers(values), starts, none, bad
 
@@ -123,7 +123,7 @@ def packed_rows(
         places = np.flatnonzero(wrong)
         for row in np.flatnonzero(rows).tolist():
             place = places[np.searchsorted(places, starts[row])]
-            bad.append((row, f"the vector holds {float(given[place]):g}; {_FINITE}"))
+            bad.append((row, f"the vector holds {float(given[place]):g}; {FINITE}"))
         none = none | rows
     wide = np.diff(starts) > MOST_DIMENSIONS
     bad += [

@@ -31,7 +31,7 @@ from twinset.system.scratch import cannot_write
 if TYPE_CHECKING:
     from twinset.engines.local.write.kept_file import KeptFile
 
-WITHOUT_COLUMNS = ("text", "images", "lines", "npy")
+WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "npz", "warc")
 """Formats whose rows have no columns for --flag, except in one file of rows."""
 
 
@@ -78,8 +78,12 @@ class OpenedJob:
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
         whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
+        hosts: str | None = getattr(options, "hosts", None)
+        for part in self.parts if hosts else ():
+            part.check_column(hosts or "", "--hosts COLUMN")
+            part.wanted = frozenset({hosts or ""})
         for part in self.found.parts:
-            part.wanted = columns
+            part.wanted = columns | part.wanted
             for inner in part.inner if whole else ():  # early: comparing may take hours
                 inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):

@@ -19,7 +19,7 @@ from twinset.engines.local.steps import candidates as banded
 from twinset.engines.local.steps import cluster
 from twinset.engines.local.steps.cluster import Clusters
 from twinset.engines.local.steps.cluster_beside_index import IndexMatches
-from twinset.engines.local.steps.open import sketch_pictures, warn_of_unreadable
+from twinset.engines.local.steps.open import compared_sparsely, sketch_pictures, warn_of_unreadable
 from twinset.engines.local.steps.read import DocumentReader
 from twinset.engines.local.steps.shingle_length import (
     choice_note,
@@ -30,12 +30,14 @@ from twinset.engines.local.steps.shingle_length import (
 )
 from twinset.engines.local.steps.short_fields import find_short_records
 from twinset.engines.local.write import result
+from twinset.engines.local.write.hosts import HostTable
 from twinset.engines.local.write.place import check_place, refuse_sources
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.checks import AUTO, new_file
 from twinset.options.formats import check_pairs_name, is_folder_name
+from twinset.options.items import VECTORS
 from twinset.options.place import Place
 from twinset.plan import Plan
 from twinset.plan.choose import outline_plan, plan_for
@@ -86,6 +88,7 @@ class LocalRun(OpenedJob, Run):
         options: Any = job.options
         self.sketching: Plan | None = plan_for(options)
         self.judgements = read_judgements(options)  # early: comparing may take hours
+        self.hosts: HostTable | None = None
         super().__init__(job)
 
     @property
@@ -94,6 +97,7 @@ class LocalRun(OpenedJob, Run):
         return isinstance(self.options, DedupOptions)
 
     def _check_items(self) -> None:
+        self.options = compared_sparsely(self.parts, self.options)
         sketch_pictures(self.parts, self.options)
         if self.options.codes is not None:
             from twinset.engines.local.sketch_files.code_files import refuse_unlike  # loads kernels: only where needed
@@ -129,7 +133,9 @@ class LocalRun(OpenedJob, Run):
             corpus = reading.corpus()
             warn_of_unreadable(corpus)
             self.budget = self.budget.beside(corpus.documents)
-        if isinstance(self.options, DedupOptions) and corpus.border is None:  # early: comparing may take hours
+        if isinstance(self.options, PairsOptions) and self.options.hosts is not None:  # early: comparing may take hours
+            self.hosts = HostTable(corpus, self.options.hosts)
+        if isinstance(self.options, DedupOptions) and corpus.border is None:  # the same
             check_columns(self.options.keep_rules, corpus, self.options.date_format)
         short = None
         if not self.found_lengths:
@@ -163,7 +169,7 @@ class LocalRun(OpenedJob, Run):
     def _refuse_many_identical(self, identical: int) -> None:
         """Refuse too many pairs of identical documents, unless `--identical link` avoids them."""
         listed = self.options.identical == "all"
-        if self.options.item_kind == "vectors" and self.options.top:
+        if self.options.item_kind in VECTORS and self.options.top:
             return  # only the nearest of each vector become pairs
         if listed:
             refuse_many_identical(identical, "documents")

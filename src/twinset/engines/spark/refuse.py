@@ -19,6 +19,8 @@ _REASONS = {
     "index": "an index is used by one machine",
     "verdicts": "pairs judged duplicate are compared in the memory of one machine, whatever their similarity",
     "copy": "rows have no files of their own",
+    "hosts": "hosts are counted in the memory of one machine; group the pairs with the session",
+    "html": "the extractor of web pages runs on one machine; extract the texts first",
     "details_format": "tables are written as Parquet",
     "no_id": "the rows of a data frame have no numbers that could be their names",
     **dict.fromkeys(("format", "delimiter", "header", "lines", "include", "exclude", "encoding"), _READING),

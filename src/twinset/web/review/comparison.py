@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from twinset.engines.local.steps.shingle import column_options
+from twinset.options.items import VECTORS
 from twinset.pairs.explain.words import Difference, Stretch
 from twinset.report.excerpts import CONTEXT, pair_difference
 from twinset.report.item_differences import MOST, Sides, item_difference
@@ -37,7 +38,7 @@ def compare(
         return {"form": "pictures"}
     if shown.without_texts:
         return {"form": "none", "why": shown.without_texts}
-    if kind in ("codes", "vectors"):
+    if kind in ("codes", *VECTORS):
         difference = apart_of(kind, shown.texts.bytes_of(left), shown.texts.bytes_of(right))
         if difference is None:
             return {"form": "none", "why": "One of the two cannot be read."}

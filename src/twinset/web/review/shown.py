@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from twinset.engines.progress import Progress
 from twinset.errors import SourceError, StateError
+from twinset.options.items import VECTORS
 from twinset.report.item_differences import listed
 from twinset.report.numbers import Whole
 from twinset.results.stored import StoredResult
@@ -113,7 +114,7 @@ class ShownDocuments:
 
     def _beginning(self, data: bytes | None) -> str:
         """The beginning of an item as it is read; empty for those without words."""
-        if not data or self.kind in ("codes", "vectors", "images"):
+        if not data or self.kind in ("codes", *VECTORS, "images"):
             return ""
         return beginning_of(data if self.kind == "text" else listed(data.decode(), self.kind).encode())
 
@@ -125,7 +126,8 @@ class ShownDocuments:
     @property
     def unit(self) -> str:
         """What lengths are of; empty where all are equal."""
-        units = {"text": "character", "records": "character", "images": "pixel", "codes": "", "vectors": ""}
+        units = {"text": "character", "records": "character", "images": "pixel"}
+        units.update(dict.fromkeys(("codes", *VECTORS), ""))
         return units.get(self.kind, "element")
 
     def _index(self, places: Whole, beginnings: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.engines.local.budget import give_back
+from twinset.options.items import VECTORS
 from twinset.report.numbers import Whole
 from twinset.results.reopen_sources import check_lengths
 from twinset.results.stored import StoredResult
@@ -100,7 +101,7 @@ def read_items(recorded: StoredResult, numbers: Whole, advance: Advance) -> Iter
     own = int(np.searchsorted(numbers, len(recorded.ids)))
     if kind == "text":
         yield from _read_plain_texts(recorded, numbers[:own], advance)
-    elif kind in ("codes", "vectors"):
+    elif kind in ("codes", *VECTORS):
         yield np.arange(own), recorded.packed(numbers[:own].tolist())
         advance(own)
     elif own:

@@ -37,6 +37,11 @@ def join_for(
         from twinset.engines.local.joins.codes import CodeJoin
 
         return CodeJoin(corpus, copies, work, wanted)
+    if options.item_kind == "sparse":
+        from twinset.engines.local.joins.nearest_sparse import NearestSparseJoin
+        from twinset.engines.local.joins.sparse import SparseVectorJoin
+
+        return (SparseVectorJoin if options.top is None else NearestSparseJoin)(corpus, copies, work, wanted)
     if options.top is not None:
         from twinset.engines.local.joins.nearest_vectors import NearestVectorJoin
 

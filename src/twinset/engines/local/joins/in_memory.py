@@ -36,7 +36,9 @@ Sink = Callable[[Numbers, Numbers, Numbers], None]
 _SLICE = 1 << 16  # pairs scored at a time
 _AT_ONCE = 256  # items compared with all others at a time; in an audit fewer, if they have many pairs
 _MIN_AUDITED, _MAX_AUDITED_PAIRS = 16, 1 << 22
-_NAMES = {"codes": "code", "images": "picture", "vectors": "vector", "weighted": "weighted set"}
+_NAMES = {
+    "codes": "code", "images": "picture", "vectors": "vector", "sparse": "sparse vector", "weighted": "weighted set",
+}  # fmt: skip
 
 
 class InMemoryJoin(SimilarityJoin):

@@ -155,10 +155,13 @@ class NearestVectors:
         by_cosine = join.measure == "cosine"
         far = scores if by_cosine else scores[::-1]  # the farthest first
         level = float(far[int(missed / 2 * len(far))]) if len(far) else self.limit or 0.0
-        if exact or len(join.vectors) <= 2 * _SAMPLE or not 0 < level < (1 if by_cosine else np.inf):
-            fallback = 0.5 if by_cosine else max(level, 1.0)
+        fallback = 0.5 if by_cosine else max(level, 1.0)
+        known = 0 < level < (1 if by_cosine else np.inf)
+        if join.fixed:
+            level = level if known else fallback
+        elif exact or len(join.vectors) <= 2 * _SAMPLE or not known:
             return vector_plan(fallback, join.options.recall, method="exact", **settings)
-        return vector_plan(level, 1 - missed / 2, others=join.others(), **settings)
+        return vector_plan(level, 1 - missed / 2, others=join.others(), **settings, **join.fixed)
 
     def search(self) -> Neighbours:
         """Find all neighbours."""

@@ -12,7 +12,7 @@ from twinset.candidates import probing
 from twinset.engines.local.audit import sample
 from twinset.engines.local.joins.in_memory import InMemoryJoin, Sink, distance_codes
 from twinset.pairs.vectors import AllWithAll, near, similar
-from twinset.plan.vectors import VectorPlan, exact_vector_plan, vector_plan
+from twinset.plan.vectors import VectorPlan, exact_vector_plan, fixed_arguments, vector_plan
 from twinset.schema import Bytes, Codes, Hashes, Numbers, Places, Scores, Vectors
 from twinset.sketches.vectors import keys as vector_keys
 from twinset.system.vectors import digests, squares, unit_vectors
@@ -75,10 +75,16 @@ class VectorJoin(InMemoryJoin):
         if self.measure == "distance":  # strips too narrow for 64-bit floats would put all together
             limit = max(limit, _MIN_SHARE * float(np.sqrt(self.squares.max(initial=0.0))))
         exact = self.options.exact
-        if exact or count**2 / 2 * (_PAIR + _PRODUCT * dimensions) < _SHORT_TIME:
+        few = count**2 / 2 * (_PAIR + _PRODUCT * dimensions) < _SHORT_TIME
+        if exact or (few and not self.options.fixed_tables):
             return vector_plan(self.limit, self.options.recall, method="exact", **settings)
         self._background = self.others()
-        return vector_plan(limit, self.options.recall, others=self._background, **settings)
+        return vector_plan(limit, self.options.recall, others=self._background, **settings, **self.fixed)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What the options fix of the tables, as arguments of `vector_plan`."""
+        return fixed_arguments(self.options)
 
     def others(self) -> list[float]:
         """Return cosines or distances of some pairs, drawn by content and seed, whatever the order of rows."""

@@ -4,21 +4,24 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from twinset.documents.compressed import split_codec
 from twinset.documents.files import AMONG_TEXTS, NOT_FOLLOWED, is_plain
 from twinset.documents.parts import Part
+from twinset.documents.sparse.matrices import SparsePart
 from twinset.documents.spooled import is_url
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
-from twinset.errors import OutputError, SourceWarning
+from twinset.errors import OutputError, SourceError, SourceWarning
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_size
 from twinset.wording import counted
 
 _MAX_NOTES = 5
+_Options = TypeVar("_Options", bound=ReadOptions)
 
 
 def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], progress: Progress) -> None:
@@ -74,6 +77,33 @@ def warn_of_unreadable(corpus: Corpus) -> None:
     none = f"none of {corpus.own:,} documents can be read, such as {first!r}"
     one = f"the only document, {first!r}, cannot be read"
     warnings.warn(SourceWarning(f"{one if corpus.own == 1 else none}: {reason}"), stacklevel=2)
+
+
+def compared_sparsely(parts: Sequence[Part], options: _Options) -> _Options:
+    """Return the options of a run, by which sparse vectors are compared as such; refuse what cannot be compared."""
+    found = [part for part in parts if isinstance(part, SparsePart)]
+    if not found:
+        return options
+    first = found[0]
+    other = next((part for part in found if part.shape[1] != first.shape[1]), None)
+    if other is not None:
+        raise SourceError(
+            f"its vectors have {other.shape[1]:,} columns, and those of {first.name} have {first.shape[1]:,}; only "
+            "vectors with the same columns can be compared",
+            where=other.name,
+        )
+    if options.item_kind == "sparse":
+        return options
+    dense = next((part for part in parts if not isinstance(part, SparsePart)), None)
+    if dense is not None:
+        raise SourceError(
+            f"its vectors are not sparse, but those of {first.name} are; add --sparse to compare all of them as sparse "
+            "ones",
+            where=dense.name,
+        )
+    for part in found:
+        part.options = part.options.but(sparse=True)
+    return options.but(sparse=True)
 
 
 def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:

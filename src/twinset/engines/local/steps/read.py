@@ -196,8 +196,9 @@ class DocumentReader:
         count = len(corpus.repeated(hashes))
         facts |= {"row_named": default, "repeated_ids": count, "own_ids": False}
         self._settle_ids(facts, spools, self._hash_names(facts, spools))
+        column = next(self.parts[part].id_name for part, _ in places if part in default)
         self.progress.note(
-            f"the column id repeats ({counted(count, 'row')}, such as {name!r}): rows are named file:row instead"
+            f"the column {column} repeats ({counted(count, 'row')}, such as {name!r}): rows are named file:row instead"
         )
 
     def _hash_names(self, facts: dict[str, Any], spools: dict[str, Spool]) -> Hashes:

@@ -26,7 +26,7 @@ _ID_SEED, _BY_SEED = 0x1D, 0xB1
 _CONTENT_SEEDS = (0xC0DE1, 0xC0DE2)
 _NONE = np.zeros(0, np.int64)
 
-ELEMENT_BYTES = {"codes": 1, "images": 1, "vectors": 4, "weighted": 16}
+ELEMENT_BYTES = {"codes": 1, "images": 1, "vectors": 4, "sparse": 8, "weighted": 16}
 """Bytes per element of a packed item, for the kinds that are not sets of hashes."""
 OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
 """XORed into the digests of documents compared against, so that none is a copy across the border."""

@@ -33,6 +33,7 @@ from twinset.engines.local.write.summary import (
 )
 from twinset.engines.local.write.table_file import copy_as_csv
 from twinset.engines.local.write.tables import ResultTables, write_documents, write_kept, write_left_out, write_sources
+from twinset.options.items import VECTORS
 from twinset.schema import Flags
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from twinset.engines.local.run import LocalRun
     from twinset.engines.local.steps.cluster_beside_index import IndexMatches
 
-PAIRS = "pairs.parquet"
+PAIRS, HOSTS = "pairs.parquet", "hosts.parquet"
 _PARALLEL_MEMORY = 512 * 2**20  # free memory required to write tables and kept rows at the same time
 
 
@@ -55,12 +56,24 @@ def write_pairs(
     in_folder = run.job.pairs_folder
     ending = "" if in_folder else output.suffix if output else ".parquet"
     draft = run.room_for_output(f"out{ending}")
-    count = tables.write_pairs(draft / PAIRS if in_folder else draft, _ordered_pairs(run, join, pairs))
+    portions, hosts = _ordered_pairs(run, join, pairs), run.hosts
+    if hosts is not None:
+        portions = hosts.counting(portions)
+    if hosts is not None and output is not None and not in_folder:
+        count = sum(map(len, portions))
+        hosts.write(draft)
+    else:
+        count = tables.write_pairs(draft / PAIRS if in_folder else draft, portions)
+        if hosts is not None and in_folder:
+            hosts.write(draft / HOSTS)
     written = _write_records(run, tables, draft) if in_folder else None
     run.timed("write", since)
     summary = pairs_summary(run, tables, join.plan, count, candidates, audit, written)
+    if hosts is not None:
+        summary["hosts"] = hosts.about
     if output is None:
-        return Output(summary, join.plan, None, {"pairs": pq.read_table(draft)})
+        found = {"pairs": pq.read_table(draft), **({} if hosts is None else {"hosts": hosts.table()})}
+        return Output(summary, join.plan, None, found)
     if in_folder:
         summary = seal_summary(draft, summary)
         write_summary(draft / "summary.json", summary)
@@ -108,7 +121,7 @@ def _ordered_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterato
     """Yield pairs of documents in the order of the output."""
     options, corpus = run.options, join.corpus
     top = options.top
-    if top is not None and options.item_kind == "vectors":  # the join has found the nearest of each document
+    if top is not None and options.item_kind in VECTORS:  # the join has found the nearest of each document
         return _nearest_first(run, join, pairs)
     link = options.identical == "link"
     all_pairs = document_pairs(run, corpus, join.copies, pairs, link)

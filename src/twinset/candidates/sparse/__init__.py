@@ -1,0 +1,1 @@
+"""Sparse vectors by inverted lists of their columns: all pairs, and the nearest."""

@@ -1,0 +1,1 @@
+"""Web pages: the text of their main content, WARC files, and hosts."""

@@ -1,0 +1,1 @@
+"""Sparse matrices: SciPy's in memory, and their files."""
