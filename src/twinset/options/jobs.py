@@ -340,5 +340,5 @@ class CollapseFileOptions(ShingleOptions, ReadOptions):
     def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Results are texts, and are named by their places.
-        unused = ("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by", "against")
-        return ((name, spec) for name, spec in super().specs() if name not in (*unused, "id", "no_id"))
+        unused = ("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by")
+        return ((name, spec) for name, spec in super().specs() if name not in (*unused, "against", "id", "no_id"))
