@@ -64,6 +64,7 @@ def test_pairs_beyond_the_first_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
     named = {str(start): " ".join(words[start : start + 20]) for start in range(20)}
     whole = compare_all([named], TextbookOptions.of(shingle="word:1"))
     monkeypatch.setattr(real_pairs, "MOST_PAIRS", 25)
+    monkeypatch.setattr(real_pairs, "_AT_ONCE", 7)
     found = compare_all([named], TextbookOptions.of(shingle="word:1"))
     assert found.similarities.tolist() == whole.similarities.tolist()[:25]
     assert sum(count for _, count in found.rest) == len(whole.lefts) - 25

@@ -1307,6 +1307,7 @@ _HASHES, _LEARNED = "tests/textbook/test_vector_hashes.py", "tests/textbook/test
 
 LEARNING = [
     Defect("evaluation/real_pairs.py", "-similarities, kind", "similarities, kind", _PAIRS),
+    Defect("evaluation/real_pairs.py", "len(lefts), _AT_ONCE):", "len(lefts), _AT_ONCE + 1):", _PAIRS),
     Defect("evaluation/real_pairs.py", 'bitorder="little"', 'bitorder="big"', _PAIRS),
     Defect("evaluation/real_pairs.py", "np.lexsort((marks[:, 1], marks[:, 0]))", "np.arange(len(marks))", _PAIRS),
     Defect("evaluation/real_pairs.py", "sketch(shingles, \"kperm\"", "sketch(shingles, \"fss\"", _PAIRS),

@@ -33,6 +33,7 @@ MOST_PAIRS = 6000
 EXCERPT = 240
 """Characters of a text that are kept."""
 
+_AT_ONCE = 20_000  # pairs
 _BATCH = 2**20
 _BINS = 100
 _SMALLEST = Plan(1.0, 0.5, 8, 1, 8, 8)  # used without bands: only contents are distinguished
@@ -89,7 +90,6 @@ def compare_all(
     """
     reports = progress or Silent()
     read = _read(sources, options, reports)
-    reports.stage("comparing", None, "pairs")
     hashes = shingle_sets(read.texts, options, options.seed)
     shingles = Shingles(
         np.arange(len(hashes)), np.append(0, np.cumsum([len(one) for one in hashes])), np.concatenate(hashes)
@@ -97,7 +97,12 @@ def compare_all(
     sets = Sets.with_room(np.diff(shingles.offsets))
     sets.fill(shingles, np.arange(len(hashes)), np.arange(len(hashes)))
     lefts, rights = (side.astype(np.uint32) for side in np.triu_indices(len(hashes), 1))
-    shared = overlaps(sets, lefts, rights, 0.0)
+    reports.stage("comparing", len(lefts), "pairs")
+    shared = np.empty(len(lefts), np.uint32)
+    for start in range(0, len(lefts), _AT_ONCE):  # a run can be interrupted in between
+        some = slice(start, start + _AT_ONCE)
+        shared[some] = overlaps(sets, lefts[some], rights[some], 0.0)
+        reports.advance(len(lefts[some]))
     near = np.flatnonzero(shared)
     lefts, rights = lefts[near], rights[near]
     similarities = scores(shared[near], sets.sizes[lefts], sets.sizes[rights])["similarity"]

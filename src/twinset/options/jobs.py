@@ -362,9 +362,8 @@ class CollapseFileOptions(ShingleOptions, ReadOptions):
     force: bool = option(False, *FORCE, result=False, common=True)
 
     @classmethod
-    def specs(cls) -> Iterator[tuple[str, checks.OptionSpec]]:
+    def specs(cls) -> Iterator[tuple[str, OptionSpec]]:
         """Yield the name and the description of each option, in the order of the help page."""
         # Results are texts, and are named by their places.
-        unused = ("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against", "id",
-                  "no_id")  # fmt: skip
-        return ((name, spec) for name, spec in super().specs() if name not in unused)
+        unused = ("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by")
+        return ((name, spec) for name, spec in super().specs() if name not in (*unused, "against", "id", "no_id"))

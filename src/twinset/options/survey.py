@@ -24,7 +24,7 @@ from twinset.options.steps import (
 __all__ = ["CurveOptions", "SurveyOptions", "TextbookOptions"]
 
 _NOT_FOR_THE_TEXTBOOK = (
-    *("items", "group", "item", "weight", "codes", "vectors", "images", "distance", "by", "against"),
+    *("items", "group", "item", "weight", "codes", "vectors", "sparse", "images", "distance", "by", "against"),
 )
 
 
