@@ -158,7 +158,8 @@ class IndexReader:
         tables = self.each_query(
             what, k=k, threshold=threshold, contained=contained, distance=distance, force=force, **options
         )
-        return pa.concat_tables([with_query_column(self.answers).empty_table(), *tables])
+        empty = self.answers_to(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
+        return pa.concat_tables([with_query_column(empty).empty_table(), *tables])
 
     def each_query(
         self,
@@ -186,7 +187,8 @@ class IndexReader:
             batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        reading, sketch = source_options(kind, options), kind.picture_sketch()
+        documents = DocumentBatches(what, reading, progress, self._backend.files(), sketch)
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
                 answers = self._answers(kind, batch.ids, queries, limits)
@@ -310,10 +312,10 @@ class IndexReader:
         """Return what queries for containment choose documents by: their samples, or all are compared."""
         return self._kind.contained_by
 
-    @property
-    def answers(self) -> pa.Schema:
-        """The schema of the answers to a single query."""
-        return answers_schema(self.settings.options.measure)
+    def answers_to(self, **options: Any) -> pa.Schema:
+        """The schema of the answers to a single query with these options of `query`."""
+        kind = self._kind
+        return answers_schema(kind.measure(kind.query_limits(**options)))
 
     def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
         with self._reading():

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.compiled.bytes_kernels import random_words
-from twinset.schema import Hashes
+from twinset.schema import Hashes, Sketches
 from twinset.sketches import image_kernels as kernels
 
 BITS = 64
@@ -94,6 +94,25 @@ def colour_layouts(grids: Grids) -> Layouts:
     unit = 1 / (_FINE * step * step * _CELLS)
     kernels.layouts(small, _basis(_CELLS, _LUMINANCE + 1), np.array(places, np.int64), unit, vectors)
     return vectors
+
+
+def hashes_and_layouts(grids: Grids) -> Sketches:
+    """Compute the code and the vector of each grid of colours, as an index stores them.
+
+    grids: as for `perceptual_hashes`.
+    Returns uint32 (n, 35): the bytes of the code, then those of the vector.
+
+    Examples
+    --------
+    >>> grey = np.full((1, 32, 32, 3), 128, np.float32)
+    >>> both = hashes_and_layouts(grey)
+    >>> both[:, :2].view(np.uint64)[0, 0] == perceptual_hashes(grey)[0]
+    np.True_
+    >>> round(float(both[:, 2:].view(np.float32)[0, 0]))
+    128
+    """
+    codes = perceptual_hashes(grids)[:, None].view(np.uint32)
+    return np.concatenate([codes, colour_layouts(grids).view(np.uint32)], axis=1)
 
 
 def _whole(grids: Grids) -> _Whole:
