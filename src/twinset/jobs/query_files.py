@@ -65,7 +65,15 @@ def query_one_to_file(
     if options.passages:
         return _passages_to_file(index, target, options, text, id)
     query = _given(options, QueryOptions)
-    answers = index.similar_to(id, **query) if id is not None else index.query(text or "", **query)
+    if id is None:
+        answers = index.query(text or "", **query)
+    else:
+        if query.pop("any_orientation"):
+            raise OptionError(
+                "--any-orientation cannot be used with --similar-to: the index has one orientation of a picture; give "
+                "its file as a source"
+            )
+        answers = index.similar_to(id, **query)
     _write(target, [answers], _answers(index, options))
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
     counts.count_answers(answers)

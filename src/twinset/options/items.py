@@ -63,6 +63,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "exact": (*SETS, "vectors"),
     "index": ("text",),
     "copy": ("text", "images"),
+    "any_orientation": ("images",),
 }
 
 

@@ -33,7 +33,21 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions):
+class OrientationOptions(Options):
+    """The option for pictures that are rotated or mirrored."""
+
+    any_orientation: bool = option(
+        False,
+        "With --images: also find rotated and mirrored copies. The distance of two pictures is then the least between "
+        "one of the eight orientations of one (four rotations, mirrored or not) and the other.",
+        checks.switch,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsOptions(
+    OrientationOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+):  # fmt: skip
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
     title: ClassVar[str] = "Pairs"
@@ -81,6 +95,11 @@ class PairsOptions(AuditOptions, RunOptions, EngineOptions, ContainmentOptions, 
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.any_orientation and self.top is not None:
+            raise OptionError(
+                "--any-orientation compares hashes, and --top colour layouts; leave one of them out, or query an index "
+                "of the pictures with -k and --any-orientation"
+            )
         defaults = self.defaults()
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
             if getattr(self, name) != defaults[name]:
@@ -113,7 +132,8 @@ class ArrivalOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(
-    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions, ReadOptions
+    ArrivalOptions, OrientationOptions, AuditOptions, RunOptions, EngineOptions, ContainmentOptions, ShingleOptions,
+    ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""
 

@@ -107,8 +107,8 @@ class Kind(ABC):
         """Drop documents that do not fit the index, or raise `RowError` for the first, as the options say."""
         return batch
 
-    def picture_sketch(self) -> PictureSketch | None:
-        """Return the function that makes sketches of pictures, for kinds of pictures."""
+    def picture_sketch(self, *, any_orientation: bool = False) -> PictureSketch | None:
+        """Return the function that makes sketches of pictures, or those of all eight orientations."""
         return None
 
     @abstractmethod
@@ -144,6 +144,10 @@ class Kind(ABC):
         if all(value is None or value is False for value in options.values()):
             return self.limits(_DEFAULTS)
         given = QueryOptions.of(**options)
+        if given.any_orientation and self.settings.options.item_kind != "images":
+            raise OptionError(
+                f"--any-orientation needs an index of pictures, and this index holds {self.name}s; leave it out"
+            )
         if given.contained is None:
             return self.limits(given)
         return self.containment_limits(given)

@@ -212,7 +212,8 @@ class _CodeSearcher(Searcher):
             return []
         most = int(min(limits.threshold, self.kind.plan.bits))
         parts: list[Answers] = []
-        for part in self._search(self.kind.codes_of(queries.slots), rows, most, limits.k and limits.k + (without is not None)):
+        codes, k = self.kind.codes_of(queries.slots), limits.k and limits.k + (without is not None)
+        for part in self._search(codes, rows, most, k):
             if without is not None:
                 other = part.numbers != without
                 part = Answers(part.queries[other], part.numbers[other], (part.scores[0][other],))

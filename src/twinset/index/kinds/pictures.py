@@ -4,6 +4,8 @@ Both are in `slots`, first the 64 bits of the hash, then the 33 numbers of the l
 as codes. A query for the k nearest without a distance is compared with the layouts of all pictures, so none is missed.
 Those of up to `MOST_SCANNED` pictures stay in memory between queries. Every change of the index writes a new state to
 `settings`, by which other processes notice that theirs are outdated. An index of an older format has hashes only.
+
+With `any_orientation` a query has the sketches of its eight orientations, and the distance of a picture is the least.
 """
 
 from __future__ import annotations
@@ -25,16 +27,26 @@ from twinset.index.kinds.base import STATE
 from twinset.index.kinds.codes import CodeKind, make_plan
 from twinset.index.kinds.text_entries import Keys, SketchedBatch
 from twinset.index.query import MOST_SCANNED, Answers, Limits, Searcher, Shares
+from twinset.index.read_batches import Batch
 from twinset.index.settings import Settings
 from twinset.options.index import QueryOptions, SourceOptions
 from twinset.pairs.vectors import every_nearest
 from twinset.schema import Codes, Sketches, Vectors
-from twinset.sketches.images import BITS, LAYOUT, hashes_and_layouts, perceptual_hashes
+from twinset.sketches.images import (
+    BITS,
+    LAYOUT,
+    ORIENTATIONS,
+    hashes_and_layouts,
+    oriented_hashes,
+    oriented_sketches,
+    perceptual_hashes,
+)
 
 _HASH = BITS // 32
 """Slots of a hash."""
 _PAGE, _PORTION = 2**10, 2**15  # pictures read at a time, and compared at a time
 _QUERIES = 256
+_NO_KEYS = np.zeros((0, 0), np.int32)
 
 
 class PictureKind(CodeKind):
@@ -54,15 +66,47 @@ class PictureKind(CodeKind):
         """Bytes of a hash."""
         return BITS // 8
 
+    def facts(self) -> dict[str, Any]:
+        """Return whether colour layouts are stored."""
+        return {"colour_layouts": self.settings.has_layouts}
+
     def source_columns(self, options: SourceOptions) -> dict[str, Any]:
         """Read pictures."""
         if options.item_kind not in ("text", "images"):
             raise OptionError(f"{options.item_flag} does not fit: the index holds pictures; leave it out")
         return {"images": True}
 
-    def picture_sketch(self) -> PictureSketch | None:
+    def picture_sketch(self, *, any_orientation: bool = False) -> PictureSketch | None:
         """Make hashes."""
-        return perceptual_hashes
+        return oriented_hashes if any_orientation else perceptual_hashes
+
+    def check_batch(self, batch: Batch) -> Batch:
+        """Accept every batch: sketches of pictures have one width, and queries may have those of all orientations."""
+        return batch
+
+    def queries(self, rows: pa.Array) -> SketchedBatch:
+        """Prepare pictures as queries; those with eight orientations have as many sketches in a row."""
+        turned = ORIENTATIONS * (self.width or 0)
+        if not (self._sizes(rows) == turned).any():
+            return super().queries(rows)
+        filled = rows.is_valid()
+        slots = np.zeros((len(rows), ORIENTATIONS * self.slots), np.uint32)
+        data = b"".join(rows.filter(filled).to_pylist())
+        slots[np.asarray(filled)] = np.frombuffer(data, np.uint32).reshape(-1, slots.shape[1])
+        none = np.zeros(0, np.int64)
+        return SketchedBatch(np.asarray(filled).astype(np.uint32), slots, _NO_KEYS, None, none)
+
+    def limits(self, options: QueryOptions) -> Limits:
+        """As for codes, in the orientations that the options say."""
+        return dataclasses.replace(super().limits(options), any_orientation=options.any_orientation)
+
+    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
+        """Search hashes by blocks, of one or of all orientations."""
+        searcher = self._searcher(backend, limits)
+        return _OrientationSearcher(searcher) if limits.any_orientation else searcher
+
+    def _searcher(self, backend: Backend, limits: Limits) -> Searcher:
+        return super().searcher(backend, limits)
 
     def is_single(self, what: Any) -> bool:
         """Return False: a picture is a file, and a file is a source."""
@@ -90,9 +134,9 @@ class LayoutKind(PictureKind):
         """A hash and a layout."""
         return _HASH + LAYOUT
 
-    def picture_sketch(self) -> PictureSketch | None:
+    def picture_sketch(self, *, any_orientation: bool = False) -> PictureSketch | None:
         """Make hashes and layouts."""
-        return hashes_and_layouts
+        return oriented_sketches if any_orientation else hashes_and_layouts
 
     def codes_of(self, slots: Sketches) -> Codes:
         """Return the hashes stored in sketches."""
@@ -122,9 +166,8 @@ class LayoutKind(PictureKind):
         """Return bits for hashes, and a distance for layouts."""
         return "distance" if limits.by_layout else super().measure(limits)
 
-    def searcher(self, backend: Backend, limits: Limits) -> Searcher:
-        """Compare with all layouts, or search hashes by blocks."""
-        return _LayoutSearcher(backend, self) if limits.by_layout else super().searcher(backend, limits)
+    def _searcher(self, backend: Backend, limits: Limits) -> Searcher:
+        return _LayoutSearcher(backend, self) if limits.by_layout else super()._searcher(backend, limits)
 
 
 @dataclass(frozen=True)
@@ -137,6 +180,32 @@ class _LayoutCache:
 
 
 _LAYOUTS: WeakKeyDictionary[Backend, _LayoutCache] = WeakKeyDictionary()
+
+
+class _OrientationSearcher(Searcher):
+    """Answers queries in all eight orientations: with the least distance of each picture."""
+
+    def __init__(self, inner: Searcher) -> None:
+        super().__init__(inner.backend, inner.settings)
+        self.inner, self.measure = inner, inner.measure
+
+    def recall(self, answers: Answers, limits: Limits) -> Shares:
+        """Return that of a search in one orientation."""
+        return self.inner.recall(answers, limits)
+
+    def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
+        """Return the answers in one portion.
+
+        The k nearest are among the k nearest of each orientation.
+        """
+        slots = queries.slots.reshape(ORIENTATIONS * len(queries), -1)
+        turned = SketchedBatch(np.repeat(queries.shingles, ORIENTATIONS), slots, _NO_KEYS, None, queries.replaced)
+        found = Answers.concat(self.inner.find(turned, limits, without), self.measure)
+        found.queries = found.queries // ORIENTATIONS
+        found = found.take(np.lexsort((found.scores[0], found.numbers, found.queries)))
+        again = (found.queries[1:] == found.queries[:-1]) & (found.numbers[1:] == found.numbers[:-1])
+        first = np.flatnonzero(np.concatenate([[True], ~again])) if len(found.queries) else found.queries
+        return [found.take(first).best(limits, descending=False)]
 
 
 class _LayoutSearcher(Searcher):
