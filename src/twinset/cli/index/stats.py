@@ -64,7 +64,8 @@ def _option_rows(found: dict[str, Any]) -> list[tuple[str, object]]:
     if "images" in options:
         layouts = " and colour layouts" if found["colour_layouts"] else f"; {NO_LAYOUTS}"
         reach = 6 if options["distance"] is None else options["distance"]
-        return [("documents are", f"pictures, by their perceptual hashes{layouts}"), ("bits", 64), ("distance", f"{reach:g}")]
+        what = f"pictures, by their perceptual hashes{layouts}"
+        return [("documents are", what), ("bits", 64), ("distance", f"{reach:g}")]
     if "codes" in options:
         bits = options["bits"] or "those of the first code"
         reach = 3 if options["distance"] is None else options["distance"]
