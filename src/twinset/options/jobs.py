@@ -98,7 +98,7 @@ class PairsOptions(
         if self.any_orientation and self.top is not None:
             raise OptionError(
                 "--any-orientation compares hashes, and --top colour layouts; leave one of them out, or query an index "
-                "of the pictures with -k and --any-orientation"
+                "of the pictures, which finds the nearest in any orientation"
             )
         defaults = self.defaults()
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
