@@ -218,7 +218,8 @@ def _index_table(told: dict[str, Any]) -> list[str]:
         "| query | first | p50 | p95 | processor time |",
         "|---|---:|---:|---:|---:|",
     ]
-    names = {"nearest": "ten nearest by colour layout", "near": "within 6 bits", "turned": "ten nearest, any orientation"}
+    ways = "ten nearest in any orientation"
+    names = {"nearest": "ten nearest by colour layout", "near": "within 6 bits", "turned": ways}
     for name, label in names.items():
         one = told[name]
         times = " | ".join(f"{one[column]:.1f} ms" for column in ("first", "p50", "p95", "cpu"))
