@@ -156,7 +156,8 @@ def oriented_sketches(grids: Grids) -> Sketches:
     (2, 8, 35)
     """
     turned = orientations(grids)
-    return hashes_and_layouts(turned.reshape(-1, *grids.shape[1:])).reshape(len(grids), ORIENTATIONS, -1)
+    both = hashes_and_layouts(turned.reshape(-1, *grids.shape[1:]))
+    return both.reshape(len(grids), ORIENTATIONS, both.shape[1])
 
 
 def _whole(grids: Grids) -> _Whole:

@@ -291,3 +291,6 @@ def test_unreadable_pictures_are_named_and_left_out(tmp_path: Path, folder: Path
         for ways in (False, True):
             table = index.query(tmp_path / "asked", k=1, any_orientation=ways)
             assert table.select(["query", "id"]).to_pylist() == [{"query": "good.png", "id": "09.png"}]
+            (tmp_path / f"only {ways}").mkdir()
+            (tmp_path / f"only {ways}/bad.png").write_bytes(b"no picture")
+            assert index.query(tmp_path / f"only {ways}", k=1, any_orientation=ways).num_rows == 0

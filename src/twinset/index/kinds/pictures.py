@@ -198,6 +198,8 @@ class _OrientationSearcher(Searcher):
 
         The k nearest are among the k nearest of each orientation.
         """
+        if not queries.shingles.any():
+            return []
         slots = queries.slots.reshape(ORIENTATIONS * len(queries), -1)
         turned = SketchedBatch(np.repeat(queries.shingles, ORIENTATIONS), slots, _NO_KEYS, None, queries.replaced)
         found = Answers.concat(self.inner.find(turned, limits, without), self.measure)
