@@ -48,9 +48,23 @@ def measure(setting: Setting) -> dict[str, Any]:
             result["methods"].append({"name": f"imagehash {method}", "times": mine, **_told(found, names)})
     except BenchmarkError as error:
         say(f"  imagehash left out: {error}")
+    result["index"] = _index(setting)
     for one in result["methods"]:
         say(f"  {one['name']}: {one['curve'][DISTANCE]}")
     return result
+
+
+def _index(setting: Setting) -> dict[str, Any]:
+    """Adding to an index of pictures, and its queries, in a process of their own with all threads."""
+    large, small, asked = (300, 700, 20) if setting.quick else (2_000, 18_000, 200)
+    size, little = (640, 480), (160, 120)
+    counts = {"large": (large, size), "small": (small, little), "asked": (asked, size)}
+    folder = _folder(setting, f"collection-{large}", lambda place: picture_sets.write_collection(place, counts))
+    index = setting.fresh("pictures.twinset")
+    words = (*(str(folder / name) for name in counts), str(index))
+    told = dict(run_program(sys.executable, "benchmarks.own_picture_index", *words))
+    say(f"  index of {told['pictures']:,} pictures: {told['nearest']}, {told['add']}, load {told['load']:.1f}")
+    return told
 
 
 def _folder(setting: Setting, name: str, write: Any) -> Path:
@@ -123,15 +137,27 @@ def _ones(words: Codes) -> npt.NDArray[np.int64]:
 def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
     own, *others = result["methods"]
     what = f"hashes of {result['pictures']:,} pictures"
+    of_index = _goals_of_index(result["index"]) if "index" in result else []
     if not others:
-        return [(f"{what} against imagehash", "no fewer copies found", "not measured", False)]
+        return [(f"{what} against imagehash", "no fewer copies found", "not measured", False), *of_index]
     times = min(float(one["times"]["large"]["cpu"]) for one in others) / own["times"]["large"]["cpu"]
     return [
         *(_compared(what, own, other) for other in others),
         (
             "hashes of JPEGs of 12 megapixels, processor time against imagehash", "≥ 3×", f"{times:.1f}×", times >= 3,
         ),
+        *of_index,
     ]  # fmt: skip
+
+
+def _goals_of_index(told: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
+    p50, exact, rate = told["nearest"]["p50"], told["exact"], told["add"]["files"] / told["add"]["seconds"]
+    what = f"ten nearest of {told['pictures']:,} pictures in an index, from the file on"
+    return [
+        (f"{what}, p50", "≤ 20 ms", f"{p50:.1f} ms", p50 <= 20),
+        (f"{what}, equal to comparing all", "1.000", f"{exact:.3f}", exact == 1),
+        ("adding JPEGs of 640 × 480 to an index", "≥ 400 a second", f"{rate:,.0f} a second", rate >= 400),
+    ]
 
 
 def _compared(what: str, own: dict[str, Any], other: dict[str, Any]) -> tuple[str, str, str, bool]:
@@ -175,4 +201,27 @@ def table(result: dict[str, Any]) -> str:
         f"By colour layout the nearest picture is of the same family for {nearest['first']:.3f} of all, and of the ten"
         f" nearest {nearest['ten']:.3f} are.",
     ]
+    if "index" in result:
+        lines += _index_table(result["index"])
     return "\n".join(lines)
+
+
+def _index_table(told: dict[str, Any]) -> list[str]:
+    add = told["add"]
+    lines = [
+        "",
+        f"An index of {told['pictures']:,} pictures, {told['bytes'] / told['pictures']:,.0f} bytes each. Adding"
+        f" {add['files']:,} JPEGs of 640 × 480: {add['files'] / add['seconds']:,.0f} a second, of processor time"
+        f" {add['files'] / add['cpu']:,.0f} a second. A query is from the picture's file on; the first one reads the"
+        f" layouts. The load of the machine was {told['load']:.1f}.",
+        "",
+        "| query | first | p50 | p95 | processor time |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    ways = "ten nearest in any orientation"
+    names = {"nearest": "ten nearest by colour layout", "near": "within 6 bits", "turned": ways}
+    for name, label in names.items():
+        one = told[name]
+        times = " | ".join(f"{one[column]:.1f} ms" for column in ("first", "p50", "p95", "cpu"))
+        lines.append(f"| {label} | {times} |")
+    return lines

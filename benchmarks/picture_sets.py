@@ -60,6 +60,20 @@ def large(number: int) -> bytes:
     return _saved(picture, "JPEG", quality=85)
 
 
+def write_collection(folder: Path, counts: dict[str, tuple[int, tuple[int, int]]]) -> None:
+    """Folders of JPEGs, by name: so many of a size, each a piece of one of some clouds with shapes of its own."""
+    rng = np.random.default_rng([SEED, 640])
+    grounds = [_clouds(rng, 900, 700) for _ in range(24)]
+    for name, (count, (width, height)) in counts.items():
+        (folder / name).mkdir(parents=True)
+        for number in range(count):
+            ground = grounds[int(rng.integers(len(grounds)))]
+            x, y = int(rng.integers(900 - width)), int(rng.integers(700 - height))
+            picture = ground.crop((x, y, x + width, y + height))
+            _shapes(rng, picture)
+            (folder / name / f"{name}-{number:05d}.jpg").write_bytes(_saved(picture, "JPEG", quality=85))
+
+
 def write(folder: Path, families: int) -> None:
     """Files named ``family-kind-edit.ending``; the families after the drawn ones are photographs."""
     folder.mkdir(parents=True)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from PIL import Image
 
 from tests.pictures import encoded, scene
 
@@ -27,7 +28,7 @@ class Kind(NamedTuple):
     @property
     def flags(self) -> list[str]:
         """The options as the command line has them."""
-        every = [(f"--{name}", one) for name, value in self.words.items()
+        every = [(f"--{name.replace('_', '-')}", one) for name, value in self.words.items()
                  for one in (value if isinstance(value, list) else [value])]  # fmt: skip
         return [word for name, one in every for word in ([name] if one is True else [name, str(one)])]
 
@@ -132,6 +133,16 @@ def _pictures(folder: Path) -> Path:
     return folder
 
 
+def _turned(folder: Path) -> Path:
+    """Rotate or mirror every third picture."""
+    for number, path in enumerate(sorted(folder.iterdir())):
+        if number % 3 == 0:
+            with Image.open(path) as opened:
+                turned = opened.convert("RGB").transpose(list(Image.Transpose)[number // 3 % 7])
+            path.with_suffix(".png").write_bytes(encoded(turned))
+    return folder
+
+
 def _npy(path: Path) -> Path:
     np.save(path, np.array(vector_values(), np.float32))
     return path
@@ -162,4 +173,7 @@ KINDS = {
     ),
     "npy": Kind(lambda folder: _npy(folder / "vectors.npy"), {"vectors": True}, False),
     "images": Kind(lambda folder: _pictures(folder / "pictures"), {"images": True}, False),
+    "turned images": Kind(
+        lambda folder: _turned(_pictures(folder / "pictures")), {"images": True, "any_orientation": True}, False
+    ),
 }  # fmt: skip

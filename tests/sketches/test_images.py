@@ -12,7 +12,14 @@ from PIL import Image
 from tests import oracles
 from tests.pictures import EDITS, encoded, scene
 from twinset.documents.items.image_decode import read_picture
-from twinset.sketches.images import LAYOUT, colour_layouts, perceptual_hashes
+from twinset.sketches.images import (
+    LAYOUT,
+    colour_layouts,
+    hashes_and_layouts,
+    oriented_hashes,
+    oriented_sketches,
+    perceptual_hashes,
+)
 
 Grids = npt.NDArray[np.float32]
 GOLDEN_CODES = [0x667848F44B10A088, 0x0B8350B24DD88DB9]
@@ -148,3 +155,29 @@ def test_the_nearest_layout_is_that_of_the_same_picture(edited: dict[str, Grids]
             continue
         apart = np.linalg.norm(colour_layouts(grids)[:, None, :] - own[None, :, :], axis=2)
         assert (apart.argmin(axis=1) == np.arange(SCENES)).mean() > 0.95, name
+
+
+@pytest.mark.parametrize("size", [(160, 120), (37, 91), (20, 20), (300, 5)])
+def test_orientations_are_those_of_the_turned_pictures_to_the_bit(size: tuple[int, int]) -> None:
+    """The eight sketches are, in any order, the sketches of eight files that Pillow has turned."""
+    picture = scene(8, *size)
+    turned = [picture, *(picture.transpose(way) for way in Image.Transpose)]
+    grids = np.stack([read_picture(encoded(one), "it").grid for one in turned])
+    (hashes,) = oriented_hashes(grids[:1])
+    (sketches,) = oriented_sketches(grids[:1])
+    assert hashes[0] == perceptual_hashes(grids[:1])[0]
+    assert (sketches[0] == hashes_and_layouts(grids[:1])[0]).all()
+    assert sorted(hashes.tolist()) == sorted(perceptual_hashes(grids).tolist())
+    assert sorted(map(bytes, sketches)) == sorted(map(bytes, hashes_and_layouts(grids)))
+    assert len(set(hashes.tolist())) == 8
+
+
+def test_the_sketch_of_an_index_is_the_hash_and_the_layout() -> None:
+    grids = grids_of(5, 9)
+    both = hashes_and_layouts(grids)
+    assert both.dtype == np.uint32
+    assert (np.ascontiguousarray(both[:, :2]).view(np.uint64)[:, 0] == perceptual_hashes(grids)).all()
+    assert (np.ascontiguousarray(both[:, 2:]).view(np.float32) == colour_layouts(grids)).all()
+    for some in (oriented_hashes(grids), oriented_sketches(grids)):
+        assert some.shape[:2] == (9, 8)
+        assert (some[4] == (oriented_hashes if some.ndim == 2 else oriented_sketches)(grids[4:5])[0]).all()

@@ -671,6 +671,53 @@ INDEX = [
     ),
 ]
 
+_ALBUM = "tests/index/kinds/test_pictures.py -k sqlite"
+_TURNED = "tests/engines/local/joins/test_orientations.py"
+
+PICTURES = [
+    Defect(
+        "index/kinds/pictures.py",
+        "count = (limits.k or 0) + (without is not None)",
+        "count = limits.k or 0",
+        _ALBUM,
+    ),
+    Defect("index/kinds/pictures.py", "if cached is None or cached.state != state:", "if cached is None:", _ALBUM),
+    Defect(
+        "index/kinds/pictures.py",
+        "np.isfinite(lengths) & (lengths <= 3 * 256.0**2)",
+        "np.isfinite(lengths)",
+        _ALBUM,
+    ),
+    Defect("index/kinds/pictures.py", "super().keys(slots[:, :_HASH])", "super().keys(slots[:, _HASH:])", _ALBUM),
+    Defect(
+        "index/kinds/pictures.py",
+        "found.take(np.lexsort((found.scores[0], found.numbers, found.queries)))",
+        "found.take(np.lexsort((-found.scores[0], found.numbers, found.queries)))",
+        _ALBUM,
+    ),
+    Defect("index/settings.py", "format=max(self.format, FORMAT)", "format=FORMAT", _ALBUM),
+    Defect("index/settings.py", "options.images if format == LAYOUTS", "True if format == LAYOUTS", _ALBUM),
+    Defect(
+        "sketches/images.py",
+        "turned = [grids, grids.transpose(0, 2, 1, 3)]",
+        "turned = [grids, grids]",
+        "tests/sketches/test_images.py",
+    ),
+    Defect(
+        "engines/local/joins/orientations.py",
+        "((0, border), (border, count)), ((border, count), (0, border))",
+        "((0, border), (border, count))",
+        _TURNED,
+    ),
+    Defect(
+        "engines/local/joins/orientations.py",
+        "((lefts, rights), (rights, lefts))",
+        "((lefts, rights),)",
+        _TURNED,
+    ),
+    Defect("engines/local/joins/orientations.py", "// _HASHES + first", "// _HASHES", _TURNED),
+]
+
 _HELD, _FILED = "tests/jobs/test_contained.py", "tests/candidates/test_contained.py"
 
 CONTAINMENT = [
@@ -1449,5 +1496,5 @@ NEAREST = [
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES),
 ]

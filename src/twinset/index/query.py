@@ -37,11 +37,15 @@ class Limits:
     """The limits of a query: minimum similarity or maximum distance, and the maximum number of answers.
 
     For texts, a minimum similarity of 0 means no limit. With `contained`, the threshold is the minimum containment.
+    With `by_layout`, pictures are compared by their colour layouts, not by their hashes; with `any_orientation`, in all
+    orientations of the query.
     """
 
     threshold: float
     k: int | None
     contained: bool = False
+    by_layout: bool = False
+    any_orientation: bool = False
 
 
 @dataclass

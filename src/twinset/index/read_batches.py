@@ -17,9 +17,9 @@ import pyarrow as pa
 from twinset.documents.items.pack import column_values
 from twinset.documents.normalize import buffers_of
 from twinset.documents.own_files import exclude_files
-from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part
+from twinset.documents.parts import MAX_ROW_BYTES, Chunk, Part, PictureSketch
 from twinset.documents.sources import open_sources
-from twinset.engines.local.steps.open import sketch_pictures, tell_unexpected, total_rows
+from twinset.engines.local.steps.open import tell_unexpected, total_rows
 from twinset.engines.local.threads import Threads
 from twinset.engines.progress import Progress
 from twinset.errors import RowError, SourceError
@@ -69,15 +69,20 @@ class Batch:
 class DocumentBatches:
     """The documents of a source, in batches.
 
-    `own` are the files of the index itself. They are excluded if they are in a folder that is read.
+    `own` are the files of the index itself. They are excluded if they are in a folder that is read. `picture_sketch`
+    makes the sketches of pictures.
     """
 
-    def __init__(self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str]) -> None:
+    def __init__(
+        self, source: Any, options: SourceOptions, progress: Progress, own: Sequence[str],
+        picture_sketch: PictureSketch | None = None,
+    ) -> None:  # fmt: skip
         several = isinstance(source, tuple) and all(isinstance(one, (str, os.PathLike)) for one in source)
         self.sources: tuple[Any, ...] = source if several else (source,)
         self.options = exclude_files(options, self.sources, own)
         self.progress = progress
         self.skipped: list[tuple[str, str]] = []
+        self.picture_sketch = picture_sketch
 
     def read(self, prepare: Callable[[Batch], _Made], doing: str) -> Generator[_Made, None, None]:
         """Read all batches, prepare each in a thread, and yield them in order. Close it to stop early."""
@@ -90,7 +95,8 @@ class DocumentBatches:
         options = self.options
         with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
             sources = open_sources(self.sources, options, scratch=Path(scratch))
-            sketch_pictures(sources.parts, options)
+            for part in sources.parts:
+                part.picture_sketch = self.picture_sketch
             self.skipped = sources.skipped
             tell_unexpected(sources.skipped, sources.parts, self.progress)
             self.progress.stage(doing, total_rows(sources.parts), "documents")

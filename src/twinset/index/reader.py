@@ -115,6 +115,7 @@ class IndexReader:
         threshold: float | None = None,
         contained: float | None = None,
         distance: float | None = None,
+        any_orientation: bool = False,
         force: bool = False,
         **options: Any,
     ) -> pa.Table:
@@ -127,7 +128,8 @@ class IndexReader:
             a table, an array, or a path (`pathlib.Path`).
         k
             Return the k most similar documents, even those below the threshold of the index, unless `threshold` or
-            `distance` is given.
+            `distance` is given. Pictures are then compared by their colour layouts, and by their hashes if a `distance`
+            is given or the index was made before layouts were stored.
         threshold
             Minimum similarity of an answer; by default the threshold of the index.
         contained
@@ -135,6 +137,8 @@ class IndexReader:
             shingles that the query has. For an index of texts or sets that stores contents.
         distance
             Maximum distance of an answer, for an index that uses distances; by default the distance of the index.
+        any_orientation
+            For an index of pictures: compare each of the eight orientations of the query; the least distance counts.
         force
             Allow a threshold below (or a distance above) that of the index, at a lower recall.
         **options
@@ -149,16 +153,18 @@ class IndexReader:
             `distance`. With many queries, `query` is the id of the query.
         """
         kind = self._kind
+        limiting: dict[str, Any] = {
+            "k": k, "threshold": threshold, "contained": contained, "distance": distance,
+            "any_orientation": any_orientation, "force": force,
+        }  # fmt: skip
         if kind.is_single(what):
             if options:
                 raise OptionError(f"{next(iter(options))} is for sources; leave it out with a single {kind.name}")
             batch = kind.check_batch(Batch([""], kind.from_values([what]), "the query"))
-            limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
+            limits = kind.query_limits(**limiting)
             return self._answers(kind, None, kind.queries(batch.texts), limits)
-        tables = self.each_query(
-            what, k=k, threshold=threshold, contained=contained, distance=distance, force=force, **options
-        )
-        return pa.concat_tables([with_query_column(self.answers).empty_table(), *tables])
+        tables = self.each_query(what, **limiting, **options)
+        return pa.concat_tables([with_query_column(self.answers_to(**limiting)).empty_table(), *tables])
 
     def each_query(
         self,
@@ -168,6 +174,7 @@ class IndexReader:
         threshold: float | None = None,
         contained: float | None = None,
         distance: float | None = None,
+        any_orientation: bool = False,
         force: bool = False,
         progress: Progress | None = None,
         counts: QueryCounts | None = None,
@@ -178,7 +185,10 @@ class IndexReader:
         `progress` receives the progress of the work, and `counts` its counts. The other arguments are those of `query`.
         """
         kind, progress, counts = self._kind, progress or Silent(), counts or QueryCounts()
-        limits = kind.query_limits(k=k, threshold=threshold, contained=contained, distance=distance, force=force)
+        limits = kind.query_limits(
+            k=k, threshold=threshold, contained=contained, distance=distance, any_orientation=any_orientation,
+            force=force,
+        )  # fmt: skip
 
         def prepare(batch: Batch) -> tuple[Batch, SketchedBatch]:
             queries = kind.queries(kind.check_batch(batch).texts)
@@ -186,7 +196,8 @@ class IndexReader:
             batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        reading, sketch = source_options(kind, options), kind.picture_sketch(any_orientation=any_orientation)
+        documents = DocumentBatches(what, reading, progress, self._backend.files(), sketch)
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
                 answers = self._answers(kind, batch.ids, queries, limits)
@@ -312,8 +323,13 @@ class IndexReader:
 
     @property
     def answers(self) -> pa.Schema:
-        """The schema of the answers to a single query."""
-        return answers_schema(self.settings.options.measure)
+        """The schema of the answers to a single query without options."""
+        return self.answers_to()
+
+    def answers_to(self, **options: Any) -> pa.Schema:
+        """The schema of the answers to a single query with these options of `query`."""
+        kind = self._kind
+        return answers_schema(kind.measure(kind.query_limits(**options)))
 
     def _answers(self, kind: Kind, names: list[str] | None, queries: SketchedBatch, limits: Limits) -> pa.Table:
         with self._reading():

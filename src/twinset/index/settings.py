@@ -24,12 +24,13 @@ from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import HASH_SCHEME
 
-FORMAT, UNFINISHED, MEASURED = 4, 0, 3
+FORMAT, UNFINISHED, MEASURED, LAYOUTS = 4, 0, 3, 5
 """Version of the tables.
 
 0: an import is not finished. 1: `documents` has the number of shingles. 2: `sketches` has it, where look-ups need it.
 3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
 4: adds `anchors` and `samples`, for all kinds of documents.
+5: the tables of 4 with pictures whose sketches also have colour layouts.
 """
 _PROBED = ((0x80, 0x4E00), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 """Code points that NFC or lower-casing may change, now or in a later Unicode: no ideographs, no Hangul syllables."""
@@ -96,7 +97,7 @@ class Settings:
         seed = secrets.randbits(63) if options.seed is None else options.seed
         options = dataclasses.replace(options, seed=seed)
         if options.measure != "jaccard":
-            return cls(options, None)
+            return cls(options, None, LAYOUTS if options.images else FORMAT)
         sizes = options.n_hashes, options.n_bands, options.rows_per_band
         made = plan(options.threshold, options.recall, *sizes)
         return cls(options, made, normalization=Normalization.installed())
@@ -111,7 +112,12 @@ class Settings:
     @property
     def in_newest_format(self) -> Settings:
         """The same settings in the newest format."""
-        return dataclasses.replace(self, format=FORMAT)
+        return dataclasses.replace(self, format=max(self.format, FORMAT))
+
+    @property
+    def has_layouts(self) -> bool:
+        """Whether an index of pictures stores their colour layouts; older ones have hashes only."""
+        return self.format == LAYOUTS
 
     @property
     def seed(self) -> int:
@@ -143,9 +149,9 @@ class Settings:
             format, scheme = int(orjson.loads(rows["format"])), int(orjson.loads(rows["hash_scheme"]))
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error!r})") from error
-        if format > FORMAT:
+        if format > LAYOUTS:
             raise StateError(
-                f"{where}: the index has format {format}, and this version of twinset knows formats up to {FORMAT}; "
+                f"{where}: the index has format {format}, and this version of twinset knows formats up to {LAYOUTS}; "
                 "use a newer version"
             )
         if format == UNFINISHED:
@@ -164,6 +170,7 @@ class Settings:
             sizes = options.n_hashes, options.n_bands, options.rows_per_band
             of_sets = options.measure == "jaccard"
             possible = format == FORMAT or (1 <= format <= MEASURED and of_sets == (format < MEASURED))
+            possible = options.images if format == LAYOUTS else possible
             if options.seed is None or (None in sizes and of_sets) or not possible:
                 raise OptionError(f"format {format}, seed or plan missing")
             if not of_sets:

@@ -131,7 +131,8 @@ class IndexWriter:
 
         done = ChangeCounts()
         try:
-            documents = DocumentBatches(source, source_options(self.kind, options), progress, self.backend.files())
+            reading, sketch = source_options(self.kind, options), self.kind.picture_sketch()
+            documents = DocumentBatches(source, reading, progress, self.backend.files(), sketch)
             self._began = self.backend.last_number() + 1
             self._unchanged = bytearray(self._began // 8 + 1)
             # An interruption closes it too: it holds a temporary folder with the input from stdin.

@@ -46,7 +46,7 @@ def query_to_file(
     else:
         portions = index.each_query(tuple(sources), **_given(options, QueryOptions), **work)
     with closing(portions):
-        _write(target, portions, PASSAGES if options.passages else with_query_column(index.answers))
+        _write(target, portions, PASSAGES if options.passages else with_query_column(_answers(index, options)))
     return counts
 
 
@@ -65,8 +65,16 @@ def query_one_to_file(
     if options.passages:
         return _passages_to_file(index, target, options, text, id)
     query = _given(options, QueryOptions)
-    answers = index.similar_to(id, **query) if id is not None else index.query(text or "", **query)
-    _write(target, [answers], index.answers)
+    if id is None:
+        answers = index.query(text or "", **query)
+    else:
+        if query.pop("any_orientation"):
+            raise OptionError(
+                "--any-orientation cannot be used with --similar-to: the index has one orientation of a picture; give "
+                "its file as a source"
+            )
+        answers = index.similar_to(id, **query)
+    _write(target, [answers], _answers(index, options))
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
     counts.count_answers(answers)
     if id is None and index.settings.options.item_kind == "text":
@@ -94,6 +102,10 @@ def _passages_to_file(
 def _given(options: QueryCommandOptions, part: type[Options]) -> dict[str, Any]:
     """Return the options of one of the groups that the command has."""
     return {name: getattr(options, name) for name, _ in part.specs()}
+
+
+def _answers(index: Index, options: QueryCommandOptions) -> pa.Schema:
+    return index.answers_to(**_given(options, QueryOptions))
 
 
 def _check_output(output: str | os.PathLike[str], force: bool) -> Path:

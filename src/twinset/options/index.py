@@ -292,6 +292,12 @@ class QueryOptions(Options):
         default_text="that of the index",
         common=True,
     )
+    any_orientation: bool = option(
+        False,
+        "For an index of pictures: compare each of the eight orientations of the query (four rotations, mirrored or "
+        "not). The distance of an answer is the least of the eight.",
+        checks.switch,
+    )
     force: bool = option(
         False,
         "Allow a lower threshold or a greater distance than planned, with a lower recall.",

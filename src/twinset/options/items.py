@@ -75,6 +75,7 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "index": ("text",),
     "copy": ("text", "images"),
     **dict.fromkeys(("tables", "bits", "probes"), ("vectors",)),
+    "any_orientation": ("images",),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from twinset.errors import OptionError
 from twinset.options import checks
 from twinset.options.base import Options, option
-from twinset.options.checks import Check
+from twinset.options.checks import Check, OptionSpec
 from twinset.options.items import SETS, VECTORS, TableOptions, optional_column
 from twinset.options.keep_rules import DATE_FORMAT, KEEP, RuleChain, check_date_format, check_kind, parse_keep
 from twinset.options.steps import (
@@ -35,8 +35,21 @@ _FLOOR = "a number above 0 and up to 1; for items with a distance, 0 or more"
 
 
 @dataclass(frozen=True, kw_only=True)
+class OrientationOptions(Options):
+    """The option for pictures that are rotated or mirrored."""
+
+    any_orientation: bool = option(
+        False,
+        "With --images: also find rotated and mirrored copies. The distance of two pictures is then the least between "
+        "one of the eight orientations of one (four rotations, mirrored or not) and the other.",
+        checks.switch,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairsOptions(
-    AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions, ReadOptions
+    OrientationOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions,
+    ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.find_pairs` and ``twinset pairs``."""
 
@@ -105,6 +118,11 @@ class PairsOptions(
 
     def _check_together(self) -> None:
         super()._check_together()
+        if self.any_orientation and self.top is not None:
+            raise OptionError(
+                "--any-orientation compares hashes, and --top colour layouts; leave one of them out, or query an index "
+                "of the pictures, which finds the nearest in any orientation"
+            )
         defaults = self.defaults()
         for name in ("recall", "n_hashes", "n_bands", "rows_per_band", "sketch") if self.exact else ():
             if getattr(self, name) != defaults[name]:
@@ -155,7 +173,8 @@ class ArrivalOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions(
-    ArrivalOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions, ShingleOptions,
+    ArrivalOptions, OrientationOptions, AuditOptions, RunOptions, EngineOptions, TableOptions, ContainmentOptions,
+    ShingleOptions,
     ReadOptions,
 ):  # fmt: skip
     """The options of `twinset.dedup` and ``twinset dedup``."""

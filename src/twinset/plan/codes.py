@@ -102,6 +102,22 @@ class CodeJoinPlan:
         return {**asdict(self), "reached": 1.0}
 
 
+@dataclass(frozen=True)
+class OrientationPlan(CodeJoinPlan):
+    """The exact join of pictures in any orientation, by their hashes.
+
+    Examples
+    --------
+    >>> print(OrientationPlan(64, 6, 3))
+    exact, 3 tables: every pair of pictures is found whose 64-bit codes differ in at most 6 bits in some orientation
+    """
+
+    def __str__(self) -> str:
+        by, _, pairs = str(CodeJoinPlan(self.bits, self.distance, self.tables)).partition(": ")
+        near = pairs.removeprefix(f"every pair of {self.bits}-bit codes that ").removesuffix(" is found")
+        return f"{by}: every pair of pictures is found whose {self.bits}-bit codes {near} in some orientation"
+
+
 def plan_codes(threshold: float = 0.95, recall: float = 0.95, bits: int = 64) -> CodePlan:
     """Choose the distance for a minimum cosine and a recall.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from twinset.options.items import ItemOptions
 from twinset.plan.bands import Plan
-from twinset.plan.codes import CodeJoinPlan
+from twinset.plan.codes import CodeJoinPlan, OrientationPlan
 from twinset.plan.containment import ContainmentPlan
 from twinset.plan.nearest import NearestSetsPlan
 from twinset.plan.sparse import SparsePlan
@@ -31,6 +31,8 @@ def plan_from_summary(options: ItemOptions, values: dict[str, Any]) -> AnyPlan:
         from twinset.plan.vectors import VectorPlan  # loads kernels, so only where needed
 
         kind = VectorPlan
+    if getattr(options, "any_orientation", False):
+        kind = OrientationPlan
     if options.measure == "containment":
         kind = ContainmentPlan
     if values.get("neighbours") == "sets":

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from twinset.compiled.bytes_kernels import random_words
-from twinset.schema import Hashes
+from twinset.schema import Codes, Hashes, Sketches
 from twinset.sketches import image_kernels as kernels
 
 BITS = 64
+ORIENTATIONS = 8
 LAYOUT = 33
 """Dimensions of a colour layout."""
 
@@ -67,6 +68,37 @@ def perceptual_hashes(grids: Grids) -> Hashes:
     return codes
 
 
+def orientations(grids: Grids) -> Grids:
+    """Turn each grid of colours in all eight ways: four rotations, mirrored or not.
+
+    The cells of a turned picture are the turned cells of the picture, so these are the grids of the turned pictures.
+    Returns float32 (n, 8, 32, 32, 3), the first of the eight as it came.
+
+    Examples
+    --------
+    >>> corner = np.zeros((1, 32, 32, 3), np.float32)
+    >>> corner[0, 0, 1] = 1
+    >>> [tuple(np.argwhere(grid[:, :, 0])[0].tolist()) for grid in orientations(corner)[0]]
+    [(0, 1), (0, 30), (31, 1), (31, 30), (1, 0), (1, 31), (30, 0), (30, 31)]
+    """
+    turned = [grids, grids.transpose(0, 2, 1, 3)]
+    return np.stack([grid[:, ::down, ::across] for grid in turned for down in (1, -1) for across in (1, -1)], axis=1)
+
+
+def oriented_hashes(grids: Grids) -> Codes:
+    """Compute the codes of each grid of colours in all eight orientations, uint64 (n, 8), its own first.
+
+    Examples
+    --------
+    >>> grid = np.full((1, 32, 32, 3), 128, np.float32)
+    >>> grid[0, :16, :8, 0] = 255
+    >>> oriented_hashes(grid)[0, 0] == perceptual_hashes(grid)[0]
+    np.True_
+    """
+    turned = orientations(grids)
+    return perceptual_hashes(turned.reshape(-1, *grids.shape[1:])).reshape(len(grids), ORIENTATIONS)
+
+
 def colour_layouts(grids: Grids) -> Layouts:
     """Compute the vector of each grid of colours.
 
@@ -94,6 +126,38 @@ def colour_layouts(grids: Grids) -> Layouts:
     unit = 1 / (_FINE * step * step * _CELLS)
     kernels.layouts(small, _basis(_CELLS, _LUMINANCE + 1), np.array(places, np.int64), unit, vectors)
     return vectors
+
+
+def hashes_and_layouts(grids: Grids) -> Sketches:
+    """Compute the code and the vector of each grid of colours, as an index stores them.
+
+    grids: as for `perceptual_hashes`.
+    Returns uint32 (n, 35): the bytes of the code, then those of the vector.
+
+    Examples
+    --------
+    >>> grey = np.full((1, 32, 32, 3), 128, np.float32)
+    >>> both = hashes_and_layouts(grey)
+    >>> both[:, :2].view(np.uint64)[0, 0] == perceptual_hashes(grey)[0]
+    np.True_
+    >>> round(float(both[:, 2:].view(np.float32)[0, 0]))
+    128
+    """
+    codes = perceptual_hashes(grids)[:, None].view(np.uint32)
+    return np.concatenate([codes, colour_layouts(grids).view(np.uint32)], axis=1)
+
+
+def oriented_sketches(grids: Grids) -> Sketches:
+    """Compute the code and the vector of each grid in all eight orientations: uint32 (n, 8, 35), its own first.
+
+    Examples
+    --------
+    >>> oriented_sketches(np.full((2, 32, 32, 3), 128, np.float32)).shape
+    (2, 8, 35)
+    """
+    turned = orientations(grids)
+    both = hashes_and_layouts(turned.reshape(-1, *grids.shape[1:]))
+    return both.reshape(len(grids), ORIENTATIONS, both.shape[1])
 
 
 def _whole(grids: Grids) -> _Whole:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import loaded
+from twinset.cli.index.shared import NO_LAYOUTS, loaded
 from twinset.cli.screen import show
 from twinset.cli.support import flags
 from twinset.options.index import WriteOptions
@@ -26,9 +26,12 @@ def command(index: str, as_json: bool, **values: Any) -> None:
     kind = loaded()
     before = kind.migrate(index, **given)
     with kind.open(index, read_only=True) as opened:
-        name, now = opened.name, opened.stats()["format"]
+        found = opened.stats()
+        name, now = found["index"], found["format"]
     if as_json:
         show.as_json({"index": name, "format_before": before, "format": now})
+    elif found.get("colour_layouts") is False:
+        show.say(f"{name}: format {before} before, {now} now; {NO_LAYOUTS}")
     elif before == now:
         click.echo(f"{name} already has the newest format, {now}")
     else:

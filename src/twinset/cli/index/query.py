@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from twinset.cli.index.add import print_unreadable
-from twinset.cli.index.shared import LACKING, READING, notice_swapped
+from twinset.cli.index.shared import LACKING, NO_LAYOUTS, READING, notice_swapped
 from twinset.cli.screen import answers, show
 from twinset.cli.support import flags, run
 from twinset.errors import OptionError, SourceError
@@ -162,8 +162,15 @@ def _summary(
         "estimates": ours.store == "none",
         "output": output,
         **({"exact": True} if ours.measure == "bits" else {}),
+        **({"compared_by": _compared_by(opened, options)} if ours.item_kind == "images" else {}),
         **found,
     }
+
+
+def _compared_by(opened: twinset.Index, options: QueryCommandOptions) -> str:
+    """Say which sketch of pictures was compared."""
+    by_layout = opened.settings.has_layouts and options.k is not None and options.distance is None
+    return "colour layout" if by_layout else "perceptual hash"
 
 
 def _print_json(summary: dict[str, Any], file: Path | None) -> None:
@@ -220,6 +227,8 @@ def _print_notes(summary: dict[str, Any], kind: str, *, counted: bool, nothing: 
     if not counted:
         click.echo(_counted(summary), err=True)
     short = summary["short"]
+    if summary.get("compared_by") == "perceptual hash" and "nearest_by" in summary:
+        show.say(f"compared by perceptual hash: {summary['index']} was {NO_LAYOUTS}", err=True)
     if nothing:
         click.echo(f"{summary['index']} holds no documents", err=True)
     elif short and not summary["found"] and summary["queries"] == 1:

@@ -23,6 +23,9 @@ KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "pictur
 LACKING = {"items": "elements", "codes": "code", "vectors": "direction", "images": "picture"}
 """The part that an empty document lacks; the default is words."""
 
+NO_LAYOUTS = "made without colour layouts; for the nearest by them, make a new index and add the pictures again"
+"""What an index of pictures of an older format lacks, and what to do. Hashes cannot be converted."""
+
 _MAGIC = b"SQLite format 3\0"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from twinset.cli.index.shared import loaded
+from twinset.cli.index.shared import NO_LAYOUTS, loaded
 from twinset.cli.screen import show
 from twinset.cli.support import flags
 from twinset.options.checks import shown_size
@@ -51,20 +51,25 @@ def _print_stats(found: dict[str, Any], plan: str) -> None:
     for name, words in (("free", "unused (see compact)"), ("log", "log")):
         if sizes.get(name):
             rows.append((f"  {words}", shown_size(sizes[name])))
-    rows += [*_option_rows(options), ("format", f"{found['format']} in {found['backend']}")]
+    rows += [*_option_rows(found), ("format", f"{found['format']} in {found['backend']}")]
     if versions := found["normalization"]:
         rows.append(("normalisation", f"Arrow {versions['arrow']}, Unicode {versions['unicode']}"))
     show.facts(rows)
     click.echo(f"plan: {plan}")
 
 
-def _option_rows(options: dict[str, Any]) -> list[tuple[str, object]]:
+def _option_rows(found: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the options of the index, depending on its kind of documents."""
-    if "codes" in options or "images" in options:
-        bits = 64 if "images" in options else options["bits"] or "those of the first code"
-        what = "pictures, by their perceptual hashes" if "images" in options else f"codes of {options['codes']}"
-        reach = options["distance"] if options["distance"] is not None else 6 if "images" in options else 3
-        return [("documents are", what), ("bits", bits), ("distance", f"{reach:g}")]
+    options = found["options"]
+    if "images" in options:
+        layouts = " and colour layouts" if found["colour_layouts"] else f"; {NO_LAYOUTS}"
+        reach = 6 if options["distance"] is None else options["distance"]
+        what = f"pictures, by their perceptual hashes{layouts}"
+        return [("documents are", what), ("bits", 64), ("distance", f"{reach:g}")]
+    if "codes" in options:
+        bits = options["bits"] or "those of the first code"
+        reach = 3 if options["distance"] is None else options["distance"]
+        return [("documents are", f"codes of {options['codes']}"), ("bits", bits), ("distance", f"{reach:g}")]
     if "vectors" in options:
         near = ("threshold", options["threshold"]) if options["distance"] is None else ("distance", options["distance"])
         return [

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
+from twinset.documents.parts import PictureSketch
 from twinset.engines.local.steps.shingle_length import choose_shingle, measure_texts
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError
@@ -106,6 +107,10 @@ class Kind(ABC):
         """Drop documents that do not fit the index, or raise `RowError` for the first, as the options say."""
         return batch
 
+    def picture_sketch(self, *, any_orientation: bool = False) -> PictureSketch | None:
+        """Return the function that makes sketches of pictures, or those of all eight orientations."""
+        return None
+
     @abstractmethod
     def keys(self, slots: Sketches) -> Keys:
         """Return the keys of sketches in the table `bands`, (n, bands)."""
@@ -139,6 +144,10 @@ class Kind(ABC):
         if all(value is None or value is False for value in options.values()):
             return self.limits(_DEFAULTS)
         given = QueryOptions.of(**options)
+        if given.any_orientation and self.settings.options.item_kind != "images":
+            raise OptionError(
+                f"--any-orientation needs an index of pictures, and this index holds {self.name}s; leave it out"
+            )
         if given.contained is None:
             return self.limits(given)
         return self.containment_limits(given)
@@ -146,6 +155,10 @@ class Kind(ABC):
     @abstractmethod
     def limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query; limits beyond the plan are refused without `force`."""
+
+    def measure(self, limits: Limits) -> str:
+        """Return the score of the answers to a query with these limits."""
+        return self.settings.options.measure
 
     def containment_limits(self, options: QueryOptions) -> Limits:
         """Return the limits of a query for containment; kinds that contain nothing raise `OptionError`."""
@@ -277,10 +290,14 @@ class FixedWidthKind(Kind):
 def kind_for(settings: Settings) -> Kind:
     """Return the kind of the documents of an index."""
     name = settings.options.item_kind
-    if name in ("codes", "images"):
-        from twinset.index.kinds.codes import CodeKind, PictureKind
+    if name == "codes":
+        from twinset.index.kinds.codes import CodeKind
 
-        return PictureKind(settings) if name == "images" else CodeKind(settings)
+        return CodeKind(settings)
+    if name == "images":
+        from twinset.index.kinds.pictures import LayoutKind, PictureKind
+
+        return LayoutKind(settings) if settings.has_layouts else PictureKind(settings)
     if name == "vectors":
         from twinset.index.kinds.vectors import VectorKind
 

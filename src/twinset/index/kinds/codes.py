@@ -1,4 +1,4 @@
-"""Bit codes in an index, and pictures as codes of 64 bits: every code within a distance is found.
+"""Bit codes in an index: every code within a distance is found.
 
 Some bits of a code are split into m blocks, and the code is stored under each of them (multi-index hashing: Norouzi,
 Punjani, Fleet, CVPR 2012). Each block has a radius, and the radii plus one add up to d + 1. Two codes that differ in at
@@ -105,8 +105,7 @@ class CodeKind(FixedWidthKind):
         bits = 8 * (self.width or next(iter(self._sizes(rows)[self._sizes(rows) > 0].tolist()), 0))
         if self.is_planned or not bits:
             return self.settings
-        options = self.settings.options
-        options = options if options.images else dataclasses.replace(options, bits=bits)
+        options = dataclasses.replace(self.settings.options, bits=bits)
         return dataclasses.replace(self.settings, options=options, plan=make_plan(bits, int(options.reach)))
 
     @property
@@ -130,6 +129,10 @@ class CodeKind(FixedWidthKind):
         if not isinstance(self.settings.plan, CodeJoinPlan):
             raise ValueError("the index has no plan yet")
         return self.settings.plan
+
+    def codes_of(self, slots: Sketches) -> Codes:
+        """Return the codes stored in sketches."""
+        return np.ascontiguousarray(slots).view(np.uint64)
 
     def valid_slots(self, slots: Sketches) -> npt.NDArray[np.bool_]:
         """Return which sketches are codes followed by zero padding."""
@@ -191,34 +194,6 @@ class CodeKind(FixedWidthKind):
         return _CodeSearcher(backend, self)
 
 
-class PictureKind(CodeKind):
-    """Pictures, as codes of 64 bits: their perceptual hashes."""
-
-    name = "picture"
-    empty = "picture"
-
-    @property
-    def width(self) -> int | None:
-        """A hash has 64 bits."""
-        return 8
-
-    def source_columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Read pictures."""
-        if options.item_kind not in ("text", "images"):
-            raise OptionError(f"{options.item_flag} does not fit: the index holds pictures; leave it out")
-        return {"images": True}
-
-    def is_single(self, what: Any) -> bool:
-        """Return False: a picture is a file, and a file is a source."""
-        return False
-
-    def from_values(self, values: Any) -> pa.Array:
-        """Refuse values: pictures are files."""
-        raise SourceError(
-            "pictures are read from files: give their folder, or a tuple of paths, instead of ids and texts"
-        )
-
-
 class _CodeSearcher(Searcher):
     """Answers queries in an index of codes: Hamming distances."""
 
@@ -237,7 +212,8 @@ class _CodeSearcher(Searcher):
             return []
         most = int(min(limits.threshold, self.kind.plan.bits))
         parts: list[Answers] = []
-        for part in self._search(_words(queries.slots), rows, most, limits.k and limits.k + (without is not None)):
+        codes, k = self.kind.codes_of(queries.slots), limits.k and limits.k + (without is not None)
+        for part in self._search(codes, rows, most, k):
             if without is not None:
                 other = part.numbers != without
                 part = Answers(part.queries[other], part.numbers[other], (part.scores[0][other],))
@@ -290,7 +266,7 @@ class _CodeSearcher(Searcher):
         parts: list[Answers] = []
         for chosen, places, kept in self.with_sketches(numbers, self.kind.slots, _SKETCHES):
             bits = np.empty(len(chosen), np.uint32)
-            kernels.differing_bits(codes, _words(kept.slots), query_rows[chosen], places, bits)
+            kernels.differing_bits(codes, self.kind.codes_of(kept.slots), query_rows[chosen], places, bits)
             near = bits <= most
             parts.append(Answers(query_rows[chosen[near]], numbers[chosen[near]], (bits[near].astype(np.int64),)))
         return Answers.concat(parts, self.measure)
@@ -357,7 +333,7 @@ class _CodeSearcher(Searcher):
         if fit_settings.slots.shape[1] != self.kind.slots:
             raise self.damaged("has no sketch, or a sketch of another plan")
         some = fit_settings.shingles > 0
-        return fit_settings.numbers[some], _words(fit_settings.slots[some])
+        return fit_settings.numbers[some], self.kind.codes_of(fit_settings.slots[some])
 
 
 def _keep_nearest(found: list[tuple[Int64s, Int64s]], k: int, limit: int) -> int:
@@ -366,10 +342,6 @@ def _keep_nearest(found: list[tuple[Int64s, Int64s]], k: int, limit: int) -> int
     order = np.lexsort((numbers, distances))[:k]
     found[:] = [(numbers[order], distances[order])]
     return limit if len(order) < k else int(distances[order[-1]]) - 1
-
-
-def _words(slots: Sketches) -> Codes:
-    return np.ascontiguousarray(slots).view(np.uint64)
 
 
 def _pack_list(values: Any) -> tuple[pa.Array, list[tuple[int, str]]]:

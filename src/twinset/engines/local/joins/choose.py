@@ -41,6 +41,10 @@ def join_for(
         from twinset.engines.local.joins.images import LayoutJoin
 
         return LayoutJoin(corpus, copies, work, wanted)
+    if options.any_orientation:
+        from twinset.engines.local.joins.orientations import OrientationJoin
+
+        return OrientationJoin(corpus, copies, work, wanted)
     if options.item_kind in ("codes", "images"):
         from twinset.engines.local.joins.codes import CodeJoin
 

@@ -80,10 +80,14 @@ class CodeJoin(InMemoryJoin):
 
     def codes_of(self, lefts: Places, rights: Places) -> Numbers:
         """Count the bits in which the codes of pairs differ."""
-        differing = self.codes[lefts, : self.words] ^ self.codes[rights, : self.words]
-        distances: Numbers = _ONES[differing.view(np.uint8)].sum(axis=1, dtype=np.uint32)
-        return distances
+        return count_bits(self.codes[lefts, : self.words] ^ self.codes[rights, : self.words])
 
     def scores_of(self, lefts: Places, rights: Places) -> Scores:
         """Return the distances as a table has them."""
         return {"distance": self.codes_of(lefts, rights).astype(np.int32)}
+
+
+def count_bits(words: Codes) -> Numbers:
+    """Count the bits that are set in each row of words."""
+    counts: Numbers = _ONES[words.view(np.uint8)].sum(axis=1, dtype=np.uint32)
+    return counts

@@ -110,10 +110,11 @@ def sketch_pictures(parts: Sequence[Part], options: ReadOptions) -> None:
     """Choose how pictures are read: as colour layouts for distances, else as perceptual hashes."""
     if not options.images:
         return
-    from twinset.sketches.images import colour_layouts, perceptual_hashes
+    from twinset.sketches.images import colour_layouts, oriented_hashes, perceptual_hashes
 
     for part in parts:
-        part.picture_sketch = colour_layouts if options.measure == "distance" else perceptual_hashes
+        hashes = oriented_hashes if getattr(options, "any_orientation", False) else perceptual_hashes
+        part.picture_sketch = colour_layouts if options.measure == "distance" else hashes
 
 
 def refuse_to_replace(output: Path | None, parts: list[Part]) -> None:
