@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -286,8 +287,8 @@ def test_vectors_that_are_very_far_apart() -> None:
 
 
 def test_items_that_differ_in_upper_bits_only_are_not_identical() -> None:
-    signs = np.array([[1, 2, 3, 4], [1, -2, -3, -4], [1, 2, 3, -4]], np.float32)
-    assert twinset.find_pairs(signs, vectors=True, threshold=0.99).pairs.num_rows == 0
+    signs = np.array(list(itertools.product([1, -1], repeat=6)), np.float32) * np.arange(1, 7, dtype=np.float32)
+    assert twinset.find_pairs(signs, vectors=True, threshold=0.999).pairs.num_rows == 0
     code = bytearray(16)
     code[7] = code[11] = code[15] = 0x80
     assert twinset.find_pairs([bytes(16), bytes(code)], codes="code", distance=0).pairs.num_rows == 0
