@@ -74,7 +74,6 @@ _MEANING: dict[str, tuple[str, ...]] = {
     "exact": (*SETS, "vectors"),
     "index": ("text",),
     "copy": ("text", "images"),
-    **dict.fromkeys(("tables", "bits", "probes"), ("vectors",)),
     "any_orientation": ("images",),
 }
 
@@ -351,6 +350,8 @@ class TableOptions(Options):
         fixed = [f"--{name}" for name in self.fixed_tables]
         if not fixed:
             return
+        if isinstance(self, ItemOptions) and self.item_kind != "vectors":
+            raise OptionError(f"{fixed[0]} does not apply to {self.item_noun} ({self.item_flag}); leave it out")
         if self.bits is not None and getattr(self, "distance", None) is not None:
             raise OptionError("--bits cannot be used with --distance: its keys are strips, not bits; leave it out")
         if getattr(self, "distance", None) == 0:

@@ -80,7 +80,7 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
     title: ClassVar[str] = "Sketch"
     kinds: ClassVar[tuple[str, ...]] = (*SETS, "weighted")
     why_not: ClassVar[str] = "makes sketches of sets: of texts, records, lists and groups"
-    meanings: ClassVar[dict[str, tuple[str, ...]]] = {"sketch": (*SETS, "weighted"), "bits": (*SETS, "weighted")}
+    meanings: ClassVar[dict[str, tuple[str, ...]]] = {"sketch": (*SETS, "weighted")}
 
     sketch: str = option(
         "fss",
