@@ -95,12 +95,12 @@ def _detected(page: bytes) -> str:
     return name if _has_codec(name) else "utf-8"
 
 
-def _limit_time() -> None:
+def _limit_time(seconds: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = int(used.ru_utime + used.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + 1 + _SECONDS, hard))
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + 1 + seconds, hard))
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
@@ -119,8 +119,10 @@ def _answer(page: bytes, charset: str) -> tuple[int, str]:
         return REFUSED, f"it cannot be parsed: {str(error) or type(error).__name__}"
 
 
-def main(stdin: BinaryIO, stdout: BinaryIO, idle: int = 0) -> None:
+def main(stdin: BinaryIO, stdout: BinaryIO, idle: int = 0, seconds: int = 0) -> None:
     """Answer requests until there are no more, or none comes for `idle` seconds (0: wait forever).
+
+    A page may take `seconds` of processor time (0: any time). Both limits are of the process, and end it.
 
     A request is a number of pages, and the charset and the bytes of each, after their lengths. All of a request is read
     before the first answer is written, so that neither side waits for the other. An answer is how a page was read,
@@ -129,13 +131,16 @@ def main(stdin: BinaryIO, stdout: BinaryIO, idle: int = 0) -> None:
     stdout.write(b"\x01")
     stdout.flush()
     while True:
-        signal.alarm(idle)  # its signal ends the process
+        if idle:
+            signal.alarm(idle)  # its signal ends the process
         (count,) = struct.unpack("<I", _read(stdin, 4))
-        signal.alarm(0)
+        if idle:
+            signal.alarm(0)
         sizes = [struct.unpack("<HI", _read(stdin, 6)) for _ in range(count)]
         pages = [(_read(stdin, label).decode(), _read(stdin, size)) for label, size in sizes]
         for charset, page in pages:
-            _limit_time()
+            if seconds:
+                _limit_time(seconds)
             how, text = _answer(page, charset)
             data = text.encode()
             stdout.write(struct.pack("<BI", how, len(data)) + data)
@@ -150,4 +155,4 @@ if __name__ == "__main__":
     import resiliparse.extract.html2text  # noqa: F401 - before the first answer
 
     with contextlib.suppress(EOFError, BrokenPipeError):
-        main(sys.stdin.buffer, sys.stdout.buffer, _IDLE)
+        main(sys.stdin.buffer, sys.stdout.buffer, _IDLE, _SECONDS)
