@@ -1065,9 +1065,9 @@ SAMPLES = [
         "np.rint(answers.scores[2] * ours)",
         f"{_CONTAINED}(chosen or recall) and sqlite",
     ),
-    Defect("index/kinds/containment_kernels.py", "if value >= 0:", "if value > 0:", f"{_CONTAINED}counted"),
+    Defect("index/kinds/kernels.py", "if value >= 0:", "if value > 0:", f"{_CONTAINED}counted"),
     Defect(
-        "index/kinds/containment_kernels.py",
+        "index/kinds/kernels.py",
         "while table[place] >= 0 and values",
         "while table[place] > 0 and values",
         f"{_CONTAINED}counted",

@@ -14,7 +14,7 @@ import twinset
 from tests.index.conftest import NewIndex
 from tests.index.corpora import Row, rows, rows_by_query, same, words
 from twinset.errors import DamagedError, OptionError
-from twinset.index.kinds import containment_kernels as kernels
+from twinset.index.kinds import kernels
 from twinset.index.kinds.sample_queries import Hits, SampledQuery
 from twinset.index.kinds.samples import sampled
 from twinset.pairs.sets import Sets

@@ -12,7 +12,7 @@ from tests.reliability.command import STATE, acts, at_once, bytes_of, struck, tw
 from tests.reliability.test_no_space import at_most
 from tests.reliability.test_resume import KILLED
 
-MEASURED = ("weighted sets", "weighted groups", "codes", "vectors", "npy", "images")
+MEASURED = ("weighted sets", "weighted groups", "codes", "vectors", "npy", "images", "turned images")
 
 
 class Run:

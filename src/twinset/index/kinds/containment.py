@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from twinset.engines.local.threads import Threads
 from twinset.index.backend import Backend, Document, Int64s
-from twinset.index.kinds import containment_kernels as kernels
+from twinset.index.kinds import kernels
 from twinset.index.kinds.sample_queries import SampledQuery
 from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
 from twinset.index.query import Answers, Limits, Searcher, Shares
