@@ -1471,10 +1471,10 @@ NEAREST = [
     Defect("candidates/nearest/nearest_kernels.py", "            counts[touched[i]] = 0", "            pass", _NEAREST),
     Defect("candidates/nearest/sets.py", "(1 if self.own else 0)", "1", _NEAREST),
     Defect("compiled/heap_kernels.py", "rank > other_rank", "rank < other_rank", _NEAREST),
-    Defect("pairs/nearest_kernels.py", "ROUNDING = 1.0 + 1e-9", "ROUNDING = 1.0 - 1e-2", _NEAREST_PAIRS),
-    Defect("engines/local/joins/near_contents.py", "firsts[owners] <= top", "firsts[owners] < top", _NEAREST_PAIRS),
+    Defect("pairs/nearest/weighted_kernels.py", "ROUNDING = 1.0 + 1e-9", "ROUNDING = 1.0 - 1e-2", _NEAREST_PAIRS),
+    Defect("engines/local/joins/nearest/contents.py", "firsts[owners] <= top", "firsts[owners] < top", _NEAREST_PAIRS),
     Defect(
-        "engines/local/joins/nearest_sets.py",
+        "engines/local/joins/nearest/sets.py",
         "^= np.repeat(loaded.groups, sets.sizes)",
         "^= np.uint64(0)",
         f"{_NEAREST_PAIRS}::test_texts_and_records_and_groups_of_them",

@@ -23,14 +23,14 @@ def join_for(
 
         return ContainmentJoin(corpus, copies, work, containment_plan(options))
     if options.nearest_sets and options.item_kind != "weighted":
-        from twinset.engines.local.joins.nearest_sets import NearestSetJoin
+        from twinset.engines.local.joins.nearest.sets import NearestSetJoin
 
         return NearestSetJoin(corpus, copies, work)
     if plan is not None:
         return SetJoin(corpus, copies, work, plan)
     # Imported for the kind that needs it only: kernels take time to load.
     if options.item_kind == "weighted" and options.nearest_sets:
-        from twinset.engines.local.joins.nearest_weighted import NearestWeightedJoin
+        from twinset.engines.local.joins.nearest.weighted import NearestWeightedJoin
 
         return NearestWeightedJoin(corpus, copies, work, wanted)
     if options.item_kind == "weighted":
@@ -50,12 +50,12 @@ def join_for(
 
         return CodeJoin(corpus, copies, work, wanted)
     if options.item_kind == "sparse":
-        from twinset.engines.local.joins.nearest_sparse import NearestSparseJoin
+        from twinset.engines.local.joins.nearest.sparse import NearestSparseJoin
         from twinset.engines.local.joins.sparse import SparseVectorJoin
 
         return (SparseVectorJoin if options.top is None else NearestSparseJoin)(corpus, copies, work, wanted)
     if options.top is not None:
-        from twinset.engines.local.joins.nearest_vectors import NearestVectorJoin
+        from twinset.engines.local.joins.nearest.vectors import NearestVectorJoin
 
         return NearestVectorJoin(corpus, copies, work, wanted)
     from twinset.engines.local.joins.vectors import VectorJoin

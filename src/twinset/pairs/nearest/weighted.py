@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from twinset.compiled.element_numbers import ElementNumbers
-from twinset.pairs import nearest_kernels as kernels
+from twinset.pairs.nearest import weighted_kernels as kernels
 from twinset.schema import Hashes, Numbers, Places, Shares, WeightedSets
 from twinset.system.arrays import offsets_of, ranges
 

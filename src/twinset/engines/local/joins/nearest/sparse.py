@@ -10,7 +10,7 @@ from twinset.candidates.sparse.nearest import SparseNearest
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import InMemoryJoin
-from twinset.engines.local.joins.nearest_vectors import NearestVectors, Neighbours
+from twinset.engines.local.joins.nearest.vectors import NearestVectors, Neighbours
 from twinset.engines.local.joins.sparse import SparseVectorJoin
 from twinset.engines.local.joins.vectors import slices
 from twinset.errors import OptionError

@@ -7,9 +7,9 @@ import numpy as np
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import distance_codes
-from twinset.engines.local.joins.near_contents import NearContents, NearestDocuments
+from twinset.engines.local.joins.nearest.contents import NearContents, NearestDocuments
 from twinset.engines.local.joins.weighted import WeightedJoin
-from twinset.pairs.nearest_weighted import NearestWeighted, WeightedLists
+from twinset.pairs.nearest.weighted import NearestWeighted, WeightedLists
 from twinset.plan.nearest import NearestSetsPlan
 from twinset.schema import Numbers
 from twinset.system.scratch import Spool

@@ -20,7 +20,7 @@ from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.budget import Budget
 from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import distance_codes
-from twinset.engines.local.joins.near_contents import ROWS_AT_ONCE, NearContents
+from twinset.engines.local.joins.nearest.contents import ROWS_AT_ONCE, NearContents
 from twinset.engines.local.joins.vectors import VectorJoin, slices
 from twinset.engines.local.sort_pairs import Rows
 from twinset.errors import OptionError

@@ -11,7 +11,7 @@ from twinset.engines.local.audit.sets import SetLoader
 from twinset.engines.local.copies import SAME, Copies
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.joins.base import Candidates, Work
-from twinset.engines.local.joins.near_contents import NearContents, NearestDocuments
+from twinset.engines.local.joins.nearest.contents import NearContents, NearestDocuments
 from twinset.engines.local.joins.sets import SetJoin
 from twinset.engines.local.steps.candidates import distinct_contents
 from twinset.errors import OptionError

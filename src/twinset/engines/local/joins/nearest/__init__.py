@@ -1,0 +1,1 @@
+"""Joins of each item with its nearest ones, in memory."""
