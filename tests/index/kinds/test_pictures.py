@@ -143,6 +143,7 @@ def test_the_nearest_of_more_pictures_than_stay_in_memory(
             monkeypatch.setattr(pictures, "_PAGE", page)
             monkeypatch.setattr(pictures, "_PORTION", portion)
             monkeypatch.setattr(pictures, "_QUERIES", 2)
+            monkeypatch.setattr(pictures, "_FEW", 2)
             pictures._LAYOUTS.clear()
             assert index.query(asked, k=9).to_pydict() == whole
             assert (len(pictures._LAYOUTS) == 1) == (most == 42)

@@ -45,7 +45,9 @@ from twinset.sketches.images import (
 _HASH = BITS // 32
 """Slots of a hash."""
 _PAGE, _PORTION = 2**10, 2**15  # pictures read at a time, and compared at a time
-_QUERIES = 256
+_QUERIES, _FEW, _TOGETHER = 256, 32, 3
+"""Queries compared at a time; of few queries, only three: larger products start the threads of BLAS, which takes longer
+than the products."""
 _NO_KEYS = np.zeros((0, 0), np.int32)
 
 
@@ -222,26 +224,28 @@ class _LayoutSearcher(Searcher):
         return np.ones(len(answers.numbers))
 
     def find(self, queries: SketchedBatch, limits: Limits, without: int | None = None) -> list[Answers]:
-        """Return the answers in portions."""
+        """Return the answers in one portion; all pictures are read once for all queries."""
         rows = np.flatnonzero(queries.shingles)
-        layouts = self.kind.layouts_of(queries.slots)
-        return [
-            self._nearest(layouts, rows[start : start + _QUERIES], limits, without)
-            for start in range(0, len(rows), _QUERIES)
-        ]
+        layouts, best = self.kind.layouts_of(queries.slots), Answers.concat([], self.measure)
+        at_once = _TOGETHER if len(rows) <= _FEW else _QUERIES
+        for numbers, theirs in self._portions() if len(rows) else ():
+            parts = [
+                self._nearest(layouts, rows[start : start + at_once], numbers, theirs, limits, without)
+                for start in range(0, len(rows), at_once)
+            ]
+            best = Answers.concat([best, *parts], self.measure).best(limits, descending=False)
+        return [best]
 
-    def _nearest(self, layouts: Vectors, rows: Int64s, limits: Limits, without: int | None) -> Answers:
-        """Return the k nearest of some queries."""
-        best = Answers.concat([], self.measure)
+    def _nearest(
+        self, layouts: Vectors, rows: Int64s, numbers: Int64s, theirs: Vectors, limits: Limits, without: int | None
+    ) -> Answers:
+        """Return the k nearest of some queries among some pictures."""
         count = (limits.k or 0) + (without is not None)
-        for numbers, theirs in self._portions():
-            places, distances, counts = every_nearest(layouts[rows], theirs, count, self.measure)
-            present = np.arange(places.shape[1]) < counts[:, None]
-            asking = np.broadcast_to(rows[:, None], places.shape)[present]
-            found = Answers(asking, numbers[places[present].astype(np.int64)], (distances[present],))
-            found = found.take(np.flatnonzero(found.numbers != (without or 0)))
-            best = Answers.concat([best, found], self.measure).best(limits, descending=False)
-        return best
+        places, distances, counts = every_nearest(layouts[rows], theirs, count, self.measure)
+        present = np.arange(places.shape[1]) < counts[:, None]
+        asking = np.broadcast_to(rows[:, None], places.shape)[present]
+        found = Answers(asking, numbers[places[present].astype(np.int64)], (distances[present],))
+        return found.take(np.flatnonzero(found.numbers != (without or 0)))
 
     def _portions(self) -> Iterator[tuple[Int64s, Vectors]]:
         """Yield the layouts of all pictures, with their numbers: from memory, unless they are too many."""

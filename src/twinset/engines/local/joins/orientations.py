@@ -25,7 +25,7 @@ _SPANS = 8  # per thread, for balance
 
 
 class OrientationJoin(CodeJoin):
-    """Pictures with eight hashes each: uint64 (n, 8), the own one first."""
+    """Pictures with eight hashes each: uint64 (n, 8), the own one first. Pictures have no column to group them by."""
 
     def _allocate(self, counts: Numbers) -> None:
         self.hashes: Codes = np.zeros((len(counts), _HASHES), np.uint64)
@@ -40,8 +40,6 @@ class OrientationJoin(CodeJoin):
         self.codes[places, 0] = self.hashes[places, 0]
 
     def _make_plan(self) -> OrientationPlan:
-        if self.groups is not None:
-            self.codes[:, -1] = self.groups
         tables = 0
         for join, _, _ in self._joins():
             if len(join.left) and len(join.right):
@@ -60,10 +58,8 @@ class OrientationJoin(CodeJoin):
             yield Join.across(self._turned(*turned), self.codes[slice(*own)], distance), turned[0], own[0]
 
     def _turned(self, first: int, last: int) -> Codes:
-        """Return all hashes of some pictures, those of a picture together, as `codes` has them."""
-        codes = np.repeat(self.codes[first:last], _HASHES, axis=0)
-        codes[:, 0] = self.hashes[first:last].ravel()
-        return codes
+        """Return all hashes of some pictures as codes, those of a picture together."""
+        return self.hashes[first:last].reshape(-1, 1)
 
     def _join(self, sink: Sink) -> None:
         threads = self.work.threads
