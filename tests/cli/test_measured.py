@@ -99,7 +99,7 @@ def test_a_table_of_pairs_fits_the_window(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
     assert lines[1].split()[-1] == "3"
-    assert lines[3].split()[-1] == "0.9876"
+    assert lines[3].split()[-1] == "0.9877"
     assert len(lines) == 4  # one number is all there is: no word of a wider window
 
 
