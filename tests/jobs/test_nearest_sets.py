@@ -45,7 +45,7 @@ def skewed(count: int, seed: int) -> dict[str, list[str]]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(NAMED, st.booleans(), st.integers(1, 6), st.sampled_from([1, 4, 1 << 17]))
 def test_the_nearest_of_each_set_are_those_of_a_naive_search(
     items: dict[str, list[str]], bag: bool, top: int, entries: int

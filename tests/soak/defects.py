@@ -1464,6 +1464,7 @@ SPARSE = [
 
 _NEAREST = "tests/candidates/nearest/test_sets.py"
 _NEAREST_PAIRS = "tests/jobs/test_nearest_sets.py"
+_NEAREST_WEIGHTED = f"{_NEAREST_PAIRS}::test_the_nearest_of_weighted_sets"
 
 NEAREST = [
     Defect("candidates/nearest/nearest_kernels.py", "    if score >= bound:", "    if score > bound:", _NEAREST),
@@ -1471,7 +1472,7 @@ NEAREST = [
     Defect("candidates/nearest/nearest_kernels.py", "            counts[touched[i]] = 0", "            pass", _NEAREST),
     Defect("candidates/nearest/sets.py", "(1 if self.own else 0)", "1", _NEAREST),
     Defect("compiled/heap_kernels.py", "rank > other_rank", "rank < other_rank", _NEAREST),
-    Defect("pairs/nearest/weighted_kernels.py", "ROUNDING = 1.0 + 1e-9", "ROUNDING = 1.0 - 1e-2", _NEAREST_PAIRS),
+    Defect("pairs/nearest/weighted_kernels.py", "ROUNDING = 1.0 + 1e-9", "ROUNDING = 1.0 - 1e-2", _NEAREST_WEIGHTED),
     Defect("engines/local/joins/nearest/contents.py", "firsts[owners] <= top", "firsts[owners] < top", _NEAREST_PAIRS),
     Defect(
         "engines/local/joins/nearest/sets.py",

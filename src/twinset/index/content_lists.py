@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from twinset.candidates.nearest.sets import SetLists
+from twinset.candidates.nearest.sets import SetLists, bytes_needed
 from twinset.engines.local.threads import Threads
 from twinset.errors import DamagedError
 from twinset.index.backend import Backend, Document, Int64s
@@ -25,10 +25,10 @@ from twinset.pairs.sets import Sets, scores
 from twinset.schema import Hashes, Numbers, in_order
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of, ranges
-from twinset.system.memory import default_threads
+from twinset.system.memory import default_memory, default_threads
 
 MOST_LISTED = 1 << 26
-"""Shingles, or elements, of the largest index whose contents are all listed in memory; each takes about 30 bytes."""
+"""Shingles, or elements, of the largest index whose contents are all listed in memory."""
 _QUERIES = 64  # that a thread answers at a time
 
 
@@ -95,9 +95,14 @@ def are_listed(backend: Backend) -> bool:
     total = 0
     for _, sizes in _counts(backend):
         total += int(sizes.sum())
-        if total > MOST_LISTED:
+        if not _fit(total):
             return False
     return True
+
+
+def _fit(shingles: int) -> bool:
+    """Whether lists of so many shingles may be made, and take up to half of the free memory."""
+    return shingles <= MOST_LISTED and bytes_needed(0, shingles, 0) <= default_memory()
 
 
 def _counts(backend: Backend) -> Iterator[tuple[Int64s, Int64s]]:
@@ -115,7 +120,7 @@ def _make(backend: Backend, settings: Settings, version: int) -> ContentLists:
     for numbers, sizes in _counts(backend):
         found.append((numbers, sizes))
         total += int(sizes.sum())
-        if total > MOST_LISTED:
+        if not _fit(total):
             return ContentLists(version, none, none.astype(np.uint32), None)
     numbers, sizes = (np.concatenate(column) for column in zip(*found, strict=True))
     starts, hashes = offsets_of(sizes), np.empty(total, np.uint64)

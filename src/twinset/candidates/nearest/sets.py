@@ -39,7 +39,7 @@ _FREQUENT = 24  # an element that more than one in so many sets has gets a bit
 _MOST_WORDS = 64  # of 64 bits, for each set
 _LEFT_OUT = _PADDING = 0xFFFFFFFF
 _WORK = 1 << 22  # entries of lists that a thread looks up at a time, about
-_BYTES_AN_ELEMENT, _BYTES_A_SET = 64, 64
+_BYTES_AN_ELEMENT, _BYTES_A_SET = 88, 64  # while the table of elements grows, if all are different
 
 
 @dataclass(frozen=True)
