@@ -1389,7 +1389,7 @@ _HOSTS = "tests/pairs/test_hosts.py"
 PAGES = [
     Defect("documents/pages/worker.py", "comments=False, ", "", f"{_EXTRACT}::test_comments_are_no_content"),
     Defect("documents/pages/worker.py", '"*>" * DEEPEST', '"*>" * (DEEPEST + 1)', f"{_EXTRACT}::{_DEEPEST}"),
-    Defect("documents/pages/worker.py", "_known(charset) or ", "", f"{_EXTRACT}::test_encodings_that_are_declared"),
+    Defect("documents/pages/worker.py", "_known(charset) or ", "", f"{_EXTRACT}::test_the_protocol_in_this_process"),
     Defect("documents/pages/extract.py", "code not in _ENDED or tried", "code or tried", f"{_EXTRACT}::{_ENDED}"),
     Defect("documents/pages/extract.py", "done.replaced.append(row)", "pass", f"{_EXTRACT}::{_REPLACED}"),
     Defect("documents/pages/warc.py", "self._put(head)", "pass", _WARC),

@@ -151,6 +151,7 @@ if __name__ == "__main__":
     sys.path.append(sys.argv[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run that started this process decides when to stop
     with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a page that ends this process leaves no file
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     import resiliparse.extract.html2text  # noqa: F401 - before the first answer
 
