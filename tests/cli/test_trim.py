@@ -31,7 +31,7 @@ def test_a_run_adds_up(call: Call, tmp_path: Path) -> None:
     done = call("trim", "pages.jsonl", "--least", "5", "-o", "OUT")
     assert done.code == 0, done.err
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
-    assert lines[:4] == ["3 documents", "24 words", "13 words cut (0.5416), in 2 documents", "11 words kept"]
+    assert lines[:4] == ["3 documents", "24 words", "13 words cut (0.5417), in 2 documents", "11 words kept"]
     assert "1 document with few words left, listed in left.parquet" in lines
     assert lines[-2:] == ["trimmed data: OUT/kept", "cuts: OUT/cuts.parquet"]
     kept = [json.loads(line) for line in (tmp_path / "OUT/kept/pages.jsonl").read_text().splitlines()]

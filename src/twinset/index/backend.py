@@ -221,6 +221,12 @@ class Backend(ABC):
     def orphans(self) -> dict[str, int]:
         """Count rows of `shingles` and `sketches` without a document, and documents without a sketch."""
 
+    def refuse_orphans(self) -> None:
+        """Raise `DamagedError` if a table lacks rows of a document, or has rows of none."""
+        for name, count in self.orphans().items():
+            if count:
+                raise DamagedError(f"{self.name} is damaged: {count:,} {name}; run twinset index verify")
+
     @abstractmethod
     def integrity_errors(self) -> list[str]:
         """Return the errors that the database finds in its own files."""

@@ -115,6 +115,7 @@ def _counts(backend: Backend) -> Iterator[tuple[Int64s, Int64s]]:
 
 
 def _make(backend: Backend, settings: Settings, version: int) -> ContentLists:
+    backend.refuse_orphans()  # a document that was lost would be missing in every answer
     none = np.zeros(0, np.int64)
     found, total = [(none, none)], 0
     for numbers, sizes in _counts(backend):

@@ -278,7 +278,6 @@ class RunOptions(Options):
         "N",
         default_text="all cores",
         result=False,
-        common=True,
     )
     memory: int | None = option(
         None,

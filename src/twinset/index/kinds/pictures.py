@@ -255,6 +255,7 @@ class _LayoutSearcher(Searcher):
         state = self.backend.settings(STATE).get(STATE)
         cached = _LAYOUTS.get(self.backend)
         if cached is None or cached.state != state:
+            self.backend.refuse_orphans()  # a picture that was lost would be missing in every answer
             read = list(self._read(MOST_SCANNED))
             none = np.zeros(0, np.int64), np.zeros((0, LAYOUT), np.float32)
             numbers, layouts = (np.concatenate(column) for column in zip(none, *read, strict=True))
