@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests.engines.spark.results import OPTIONS, PAIRS, is_answer_of_one_machine, write_source
 from twinset.errors import ColumnError, DuplicateIdError, OutputError, TwinsetError
 
 if TYPE_CHECKING:
@@ -211,6 +212,25 @@ def cancel_when(context: Any, started: Path) -> Callable[[], None]:
         thread.join()
 
     return stop
+
+
+def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Sources and results on a file system that Spark knows and this machine does not."""
+    write_source(tmp_path / "pages")
+    (tmp_path / "results").mkdir()
+    links = {f"fs.viewfs.mounttable.bucket.link./{name}": (tmp_path / name).as_uri() for name in ("pages", "results")}
+    for name, folder in links.items():
+        spark.conf.set(name, folder)
+    try:
+        for job, options in (("dedup", OPTIONS), ("find_pairs", PAIRS)):
+            output = f"viewfs://bucket/results/{job}"
+            getattr(twinset, job)("viewfs://bucket/pages/*.parquet", engine="spark", output=output, **options)
+            is_answer_of_one_machine(tmp_path / "results" / job, job, **options)
+            with pytest.raises(OutputError, match=f"{output} exists"):
+                getattr(twinset, job)("viewfs://bucket/pages", engine="spark", output=output, **options)
+    finally:
+        for name in links:
+            spark.conf.unset(name)
 
 
 @pytest.mark.parametrize("address", ["s3a://ann:hunter2@bucket/place", "nosuch://ann:hunter2@host/place"])
