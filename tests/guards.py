@@ -66,8 +66,12 @@ class Guarded:
         assert not touched, f"bytes {touched} beyond an array of {self.array.nbytes} bytes were written ({about})"
 
     def hand_back(self) -> None:
-        """Write what has changed to the original: other threads may write to other places of it meanwhile."""
-        np.copyto(self.original, self.array, where=self.array != self.before)
+        """Write what has changed to the original: other threads may write to other places of it meanwhile.
+
+        Changes are those of bits, since 0.0 equals -0.0, which an array that is not filled yet may hold.
+        """
+        bits = f"u{self.array.itemsize}"
+        np.copyto(self.original, self.array, where=self.array.view(bits) != self.before.view(bits))
 
     def release(self) -> None:
         """Let other calls use the buffers."""

@@ -38,6 +38,13 @@ def test_what_is_written_within_is_handed_back() -> None:
     assert (out.tolist(), more.tolist()) == ([0, 5, 0], [[0, 5], [0, 0]])
 
 
+@pytest.mark.parametrize(("before", "after"), [(-0.0, 0.0), (0.0, -0.0)])
+def test_zeros_are_handed_back_with_their_sign(before: float, after: float) -> None:
+    out = np.full((2, 2), before, np.float32)
+    call_guarded(lambda given: given.fill(after), (out,), {})
+    assert (np.signbit(out) == np.signbit(after)).all()
+
+
 def test_arrays_that_share_memory_stay_together() -> None:
     whole = np.arange(6)
 
