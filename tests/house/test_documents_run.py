@@ -96,7 +96,7 @@ def run(command: list[str], folder: Path, programs: Path, more: dict[str, str] |
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     return done.returncode, done.stdout.decode("utf-8", "replace")
@@ -127,6 +127,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.timeout(1800)  # on a busy machine the page on Spark takes minutes
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_is_true(page: Path, folder: Path) -> None:
@@ -148,6 +149,7 @@ def test_a_page_is_true(page: Path, folder: Path) -> None:
                 assert same(recorded, output), f"{where}: $ {command}\n{recorded}\n--- found:\n{output}"
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: str(program.relative_to(ROOT)))
 def test_an_example_runs(program: Path, folder: Path) -> None:
