@@ -29,6 +29,7 @@ from twinset.options.spoken import spoken
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan, outline_plan
 from twinset.schema import HASH_SCHEME
+from twinset.system import batch_sizes
 from twinset.wording import counted
 
 __all__ = ["SparkEngine", "SparkRun"]
@@ -129,9 +130,6 @@ class SparkRun(Run):
         with translated():
             return Counted(stored, stored.count())
 
-    def _kept(self, frame: DataFrame, name: str) -> Counted:
-        return self._counted(self.store.keep(frame, name))
-
     @contextmanager
     def _timing(self, step: str) -> Iterator[None]:
         since = time.perf_counter()
@@ -192,10 +190,10 @@ class SparkRun(Run):
             return self._counted(candidates.find_candidates(join.contents, self.settings, self.store))
 
     def verify(self, join: Planned, candidates: Counted) -> Counted:
-        """Compare candidates exactly."""
+        """Compare candidates exactly; the count is theirs, which the pairs do not exceed."""
         with self._timing("verify"):
             work = (self.options.least, self.settings, self.store)
-            return self._counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work))
+            return Counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work), candidates.count)
 
     def audit(self, join: Planned, pairs: Counted, candidates: Counted) -> dict[str, Any] | None:
         """Compare a sample exactly with all rows, if an audit is wanted."""
@@ -205,14 +203,14 @@ class SparkRun(Run):
             work = (pairs.table, candidates.count, self.options, self.settings, self.store)
             return audit.audit_pairs(join.corpus, join.contents, *work)
 
-    def cluster(self, join: Planned, pairs: Counted, matches: None) -> Counted:
+    def cluster(self, join: Planned, pairs: Counted, matches: None) -> DataFrame:
         """Return the leader of each content that is removed."""
         with self._timing("cluster"):
             near, options = pairs.table, self._dedup_options
             if options.least < options.threshold:
                 near = near.where(F.col("similarity") >= options.threshold)
-            method = options.cluster
-            return self._counted(cluster.find_leaders(join.contents, near, method, self.settings, self.store))
+            few = Counted(near, pairs.count) if pairs.count <= batch_sizes.CLUSTERED_PAIRS else self._counted(near)
+            return cluster.find_leaders(join.contents, few, options.cluster, self.settings, self.store)
 
     def tables(self, join: Planned, matches: None) -> None:
         """Do nothing: tables are made when they are written."""
@@ -221,57 +219,57 @@ class SparkRun(Run):
         """Return the pairs of rows, written to the output if there is one."""
         with self._timing("write"):
             link = self.options.identical == "link"
-            found = self._kept(tables.document_pairs(join.corpus, join.contents, pairs.table, link), "pairs-of-rows")
-            made = self._written({"pairs": found})
+            found = self._made(tables.document_pairs(join.corpus, join.contents, pairs.table, link), "pairs")
         counts = {"pairs": found.count, "candidates": candidates.count, "audit": audit}
-        return self._finished(join, {**self._counts(join), **counts}, made)
+        return self._finished(join, {**self._counts(join), **counts}, {"pairs": found.table})
 
     def write_result(
         self, join: Planned, tables: None, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None,
-        clusters: Counted, matches: None, index: IndexBeside | None,
+        clusters: DataFrame, matches: None, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
         """Return clean rows and a reason for every removal, written to the output if there is one."""
         with self._timing("write"):
-            made, counts = self._dedup_tables(join, pairs, clusters)
-            written = self._written(made)
+            made, counts = self._dedup_tables(join, pairs.table, clusters)
         whole = self._counts(join)
         counts = {"documents": whole["documents"], **counts, **whole}
         extra = {"candidates": candidates.count, "index": None, "audit": audit}
-        return self._finished(join, {**counts, "pairs": made["pairs"].count, **extra}, written)
+        return self._finished(join, {**counts, **extra}, made)
 
     def _dedup_tables(
-        self, join: Planned, pairs: Counted, clusters: Counted
-    ) -> tuple[dict[str, Counted], dict[str, int]]:
+        self, join: Planned, pairs: DataFrame, leaders: DataFrame
+    ) -> tuple[dict[str, DataFrame], dict[str, int]]:
         corpus, contents = join.corpus, join.contents
-        scored = pairs.table
+        scored = pairs
         if self._dedup_options.cluster == "components":  # a chain may join contents that are not a pair
-            ends = clusters.table.select(
+            ends = leaders.select(
                 F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest")
             )
-            measured = Counted(ends, clusters.count)
-            scored = verify.verify_pairs(corpus, contents, measured, 0.0, self.settings, self.store)
-        removed = self._kept(tables.removed_documents(corpus, contents, clusters.table, scored), "removed-rows")
-        with translated():
-            leading = removed.table.select("because_of").distinct().count()
-        linked = self._kept(tables.document_pairs(corpus, contents, pairs.table, True), "pairs-of-rows")
+            scored = verify.verify_pairs(corpus, contents, self._counted(ends), 0.0, self.settings, self.store)
+        removed = self._made(tables.removed_documents(corpus, contents, leaders, scored), "removed")
+        linked = self._made(tables.document_pairs(corpus, contents, pairs, True), "pairs")
+        leading = self._counted(removed.table.select("because_of").distinct()).count
         readable = corpus.counts["documents"] - corpus.counts["unreadable"]
-        kept = readable - removed.count
-        flag = self.options.flag
+        kept, flag = readable - removed.count, self.options.flag
         rows = (tables.flagged_rows if flag else tables.kept_rows)(corpus, removed, self.id)
+        count = None if self.options.item_kind == "groups" else readable if flag else kept
         made = {
-            "kept": Counted(rows, None if self.options.item_kind == "groups" else readable if flag else kept),
-            "removed": removed,
-            "clusters": Counted(tables.clusters_of(corpus, removed.table), readable),
-            "pairs": linked,
+            "kept": self._written(rows, "kept", count),
+            "removed": removed.table,
+            "clusters": self._written(tables.clusters_of(corpus, removed.table), "clusters", readable),
+            "pairs": linked.table,
         }
-        return made, {"kept": kept, "removed": removed.count, "clusters": leading}
+        return made, {"kept": kept, "removed": removed.count, "clusters": leading, "pairs": linked.count}
 
-    def _written(self, made: dict[str, Counted]) -> dict[str, DataFrame]:
-        """Write tables to the output, if there is one, and return them."""
-        output = self.job.address
-        if output is None:
-            return {name: one.table for name, one in made.items()}
-        return {name: write.write_table(one.table, f"{output}/{name}", one.count) for name, one in made.items()}
+    def _made(self, frame: DataFrame, name: str) -> Counted:
+        """Make a table of the result, which others follow from: in the output, if there is one."""
+        if self.job.address is None:
+            return self._counted(self.store.keep(frame, f"{name}-rows"))
+        return self._counted(write.write_table(frame, f"{self.job.address}/{name}"))
+
+    def _written(self, frame: DataFrame, name: str, rows: int | None) -> DataFrame:
+        """Write a table to the output, if there is one, and return it; `rows` are those that it has to have."""
+        address = self.job.address
+        return frame if address is None else write.write_whole_table(frame, f"{address}/{name}", rows)
 
     def _counts(self, join: Planned) -> dict[str, Any]:
         """Count rows by outcome, as the local engine does."""

@@ -9,7 +9,7 @@ from twinset.engines.spark.session import DataFrame, PySparkException, SparkSess
 from twinset.errors import OutputError, TwinsetError
 from twinset.wording import counted
 
-__all__ = ["check_output", "read_summary", "write_summary", "write_table"]
+__all__ = ["check_output", "read_summary", "write_summary", "write_table", "write_whole_table"]
 
 SUMMARY = "summary"
 _TABLES = ("kept", "removed", "clusters", "pairs", SUMMARY)
@@ -41,13 +41,19 @@ def _one_column(session: SparkSession, lines: list[str]) -> DataFrame:
     return session.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
 
 
-def write_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
-    """Write a table, and return it as read back; a number of rows other than `rows` is a fault of the program."""
+def write_table(frame: DataFrame, path: str) -> DataFrame:
+    """Write a table, and return it as read back."""
     with translated():
         frame.write.mode("overwrite").parquet(path)
-        written = frame.sparkSession.read.schema(frame.schema).parquet(path)
-        count = written.count()
-    if rows is not None and count != rows:
+        return frame.sparkSession.read.schema(frame.schema).parquet(path)
+
+
+def write_whole_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
+    """Write a table; a number of rows other than `rows` is a fault of the program."""
+    written = write_table(frame, path)
+    with translated():
+        count = rows if rows is None else written.count()
+    if count != rows:
         raise TwinsetError(
             f"{path} has {counted(count, 'row')} instead of {rows:,}; please report this, and do not use the result"
         )

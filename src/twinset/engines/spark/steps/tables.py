@@ -22,19 +22,18 @@ def document_pairs(corpus: RunRows, contents: Contents, pairs: DataFrame, link: 
     members = corpus.sketched.where(F.col("status") == READ).select("id", "digest")
     copies = members.join(copied, "digest")
     if link:
-        ids = contents.table.select("digest", F.col("first").alias("id"))
+        both = pairs.withColumn("left_id", F.col("left_first")).withColumn("right_id", F.col("right_first"))
         identical = copies.where(F.col("id") != F.col("first")).select(
             F.col("first").alias("left"), F.col("id").alias("right")
         )
     else:
         ids = members.select("digest", "id")
+        both = pairs.join(ids.toDF("left_digest", "left_id"), "left_digest")
+        both = both.join(ids.toDF("right_digest", "right_id"), "right_digest")
         other = copies.select("digest", F.col("id").alias("other"))
         identical = copies.join(other, "digest").where(F.col("id") < F.col("other"))
         identical = identical.select(F.col("id").alias("left"), F.col("other").alias("right"))
     equal = [F.lit(one.equal).cast("double").alias(one.name) for one in _COLUMNS]
-    left = ids.toDF("left_digest", "left_id")
-    right = ids.toDF("right_digest", "right_id")
-    both = pairs.join(left, "left_digest").join(right, "right_digest")
     swapped = F.col("left_id") > F.col("right_id")
     near = both.select(
         F.least("left_id", "right_id").alias("left"),
