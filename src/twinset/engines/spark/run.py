@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
@@ -18,7 +20,17 @@ from twinset.engines.spark import write
 from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
-from twinset.engines.spark.session import DataFrame, SparkSession, functions, open_session, settled, translated
+from twinset.engines.spark.session import (
+    DataFrame,
+    PySparkException,
+    SparkSession,
+    functions,
+    open_session,
+    settled,
+    stop_jobs,
+    stoppable,
+    translated,
+)  # fmt: skip
 from twinset.engines.spark.steps import audit, candidates, cluster, rank, read, tables, verify
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks.settings import ID, settings_of
@@ -70,6 +82,17 @@ class SparkEngine(Engine):
         return SparkRun(job, options, self.session)
 
 
+def _steps_folder(scratch: str | None, address: str | None) -> str | None:
+    """Return the folder of the tables between the steps, None for the disks of executors.
+
+    In a folder for scratch files, which other runs may use too, every output has a folder of its own.
+    """
+    if scratch is None:
+        return None if address is None else f"{address}/_steps"
+    own = uuid4().bytes if address is None else address.encode()
+    return f"{scratch.rstrip('/')}/twinset-{hashlib.sha256(own).hexdigest()[:16]}"
+
+
 @dataclass(frozen=True)
 class Planned:
     """The distinct contents of a run, and the plan by which they are joined."""
@@ -93,28 +116,35 @@ class SparkRun(Run):
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.found: dict[str, Any] | None = None
-        folder = self.options.scratch or (None if job.address is None else f"{job.address}/_steps")
-        self.store = Store(session, folder)
+        self.store = Store(session, _steps_folder(self.options.scratch, job.address))
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
+        self._open.enter_context(stoppable())
         self._open.enter_context(settled(self.session))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._open.close()
         address = self.job.address
         if value is not None and address is not None and self.store.wrote:
             left = f"{address} is not a result, since it has no summary; run again with --force, or remove it"
             value.add_note(spoken(left))
-        if kind is not None or address is not None:
-            try:
+        if isinstance(value, KeyboardInterrupt):
+            stop_jobs(self.session, self._close_after_error)
+        elif kind is not None:
+            self._close_after_error()
+        else:
+            self._open.close()
+            if address is not None:
                 self.release()
-            except TwinsetError:
-                if kind is None:  # else the session may have ended with the run, and the first error says why
-                    raise
+
+    def _close_after_error(self) -> None:
+        """Restore settings and give back what is stored; the session may have ended, and the first error says why."""
+        with suppress(TwinsetError, PySparkException):
+            self._open.close()
+            self.release()
 
     @property
     def _dedup_options(self) -> DedupOptions:

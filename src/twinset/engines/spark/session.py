@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ except ImportError as error:
 
 __all__ = [
     "Column", "DataFrame", "PySparkException", "SparkSession", "Window", "as_table", "functions",
-    "open_session", "settled", "translated", "without_pandas_warnings",
+    "open_session", "settled", "stop_jobs", "stoppable", "translated", "without_pandas_warnings",
 ]  # fmt: skip
 
 BATCH_BYTES = 32 * 2**20
@@ -56,8 +58,20 @@ def open_session(master: str | None = None, connect: str | None = None) -> Spark
         if master is not None and master.startswith("local"):
             builder = builder.config(map=_HERE)
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are on this machine
-    with translated(), without_pandas_warnings():
+    with translated(), without_pandas_warnings(), _kept_handler():
         return builder.getOrCreate()
+
+
+@contextmanager
+def _kept_handler() -> Iterator[None]:
+    """Keep the handler of Ctrl-C, which Spark replaces."""
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if ours else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -85,6 +99,41 @@ def settled(session: SparkSession) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, old)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a Ctrl-C raise KeyboardInterrupt at once.
+
+    Spark's own handler calls Java by the connection on which this thread waits for the answer to another call. It then
+    takes the answers of one call for those of the next.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    theirs = signal.getsignal(signal.SIGINT) if ours else None
+    if getattr(theirs, "__module__", None) != "pyspark.core.context":
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, theirs)
+
+
+def stop_jobs(session: SparkSession, then: Callable[[], None]) -> None:
+    """Stop the jobs of a session, and do something afterwards.
+
+    This happens in another thread, which has a connection to Java of its own: this one may still wait for an answer.
+    """
+
+    def stop() -> None:
+        with suppress(PySparkException):
+            session.interruptAll()
+        then()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    thread.join()
 
 
 @contextmanager

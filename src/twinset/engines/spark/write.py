@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
+
 from twinset.engines.spark.session import DataFrame, PySparkException, SparkSession, translated
 from twinset.errors import OutputError, TwinsetError
 from twinset.wording import counted
@@ -29,7 +31,7 @@ def check_output(session: SparkSession, output: str, force: bool) -> None:
 def _exists(session: SparkSession, path: str) -> bool:
     with translated():
         try:
-            session.read.format("binaryFile").load(path).limit(0).count()
+            _ = session.read.format("binaryFile").load(path).schema  # looks for the path, and reads nothing
         except PySparkException as error:
             if "PATH_NOT_FOUND" in str(error):
                 return False
@@ -38,7 +40,7 @@ def _exists(session: SparkSession, path: str) -> bool:
 
 
 def _one_column(session: SparkSession, lines: list[str]) -> DataFrame:
-    return session.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
+    return session.createDataFrame(pa.table({"value": pa.array(lines, pa.string())})).coalesce(1)
 
 
 def write_table(frame: DataFrame, path: str) -> DataFrame:

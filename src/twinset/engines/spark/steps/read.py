@@ -110,7 +110,9 @@ def find_short_texts(corpus: RunRows, options: PairsOptions | DedupOptions) -> d
         return int(as_table(texts.agg(middle.alias("median")))["median"][0].as_py())
 
     counts = corpus.counts
-    return describe_short_texts(counts["short"], counts["documents"] - counts["empty"] - counts["unreadable"], median, options)
+    return describe_short_texts(
+        counts["short"], counts["documents"] - counts["empty"] - counts["unreadable"], median, options
+    )
 
 
 def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:

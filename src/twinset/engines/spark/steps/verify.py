@@ -49,7 +49,11 @@ def _listed_in_one_task(pairs: DataFrame, contents: Contents, settings: Settings
 def _listed(pairs: DataFrame, contents: Contents) -> DataFrame:
     """Return the same, by joins: for more pairs than one task can hold."""
     blocks = _blocks(_with_families(pairs), contents)
-    members = ends_of(blocks, "family", "block").groupBy("family", "block", "digest").agg(F.collect_list("partner").alias("partners"))
+    members = (
+        ends_of(blocks, "family", "block")
+        .groupBy("family", "block", "digest")
+        .agg(F.collect_list("partner").alias("partners"))
+    )
     return members.join(contents.table.select("digest", "first", "tokens"), "digest")
 
 

@@ -56,9 +56,7 @@ def _families(count: int, left: Places, right: Places) -> Places:
     return found
 
 
-def _blocks(
-    family: Places, left: Places, right: Places, nodes: Hashes, tokens: Places, family_shingles: int
-) -> Places:
+def _blocks(family: Places, left: Places, right: Places, nodes: Hashes, tokens: Places, family_shingles: int) -> Places:
     """Return the block of each pair: its two pieces of the family, which has one piece if it is small."""
     both = np.stack([np.tile(family, 2), np.concatenate([left, right])])
     members = both[:, _distinct_rows(both)[0]]

@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from twinset.schema import Bytes, Hashes, Places
 
-__all__ = ["DIGEST_BYTES", "NumberedEnds", "binary_rows", "digest_words", "digests_as_binary", "row_bytes", "whole_runs"]
+__all__ = [
+    "DIGEST_BYTES",
+    "NumberedEnds",
+    "binary_rows",
+    "digest_words",
+    "digests_as_binary",
+    "row_bytes",
+    "whole_runs",
+]
 
 DIGEST_BYTES = 16
 
