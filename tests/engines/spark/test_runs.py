@@ -222,12 +222,12 @@ def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> No
     for name, folder in links.items():
         spark.conf.set(name, folder)
     try:
-        for job, options in (("dedup", OPTIONS), ("find_pairs", PAIRS)):
-            output = f"viewfs://bucket/results/{job}"
-            getattr(twinset, job)("viewfs://bucket/pages/*.parquet", engine="spark", output=output, **options)
+        for job, pages, options in (("dedup", "pages/*.parquet", OPTIONS), ("find_pairs", "pages", PAIRS)):
+            source, output = f"viewfs://bucket/{pages}", f"viewfs://bucket/results/{job}"
+            getattr(twinset, job)(source, engine="spark", output=output, **options)
             is_answer_of_one_machine(tmp_path / "results" / job, job, **options)
             with pytest.raises(OutputError, match=f"{output} exists"):
-                getattr(twinset, job)("viewfs://bucket/pages", engine="spark", output=output, **options)
+                getattr(twinset, job)(source, engine="spark", output=output, **options)
     finally:
         for name in links:
             spark.conf.unset(name)

@@ -53,8 +53,10 @@ def write_table(frame: DataFrame, path: str) -> DataFrame:
 def write_whole_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
     """Write a table; a number of rows other than `rows` is a fault of the program."""
     written = write_table(frame, path)
+    if rows is None:
+        return written
     with translated():
-        count = rows if rows is None else written.count()
+        count = written.count()
     if count != rows:
         raise TwinsetError(
             f"{path} has {counted(count, 'row')} instead of {rows:,}; please report this, and do not use the result"
