@@ -21,15 +21,7 @@ from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
 from twinset.engines.spark.session import (
-    DataFrame,
-    PySparkException,
-    SparkSession,
-    functions,
-    open_session,
-    settled,
-    stop_jobs,
-    stoppable,
-    translated,
+    DataFrame, SparkSession, functions, open_session, settled, stoppable, translated,
 )  # fmt: skip
 from twinset.engines.spark.steps import audit, candidates, cluster, rank, read, tables, verify
 from twinset.engines.spark.store import Store
@@ -120,7 +112,7 @@ class SparkRun(Run):
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self._open.enter_context(stoppable())
+        self._open.enter_context(stoppable(self.session))
         self._open.enter_context(settled(self.session))
         return self
 
@@ -131,20 +123,16 @@ class SparkRun(Run):
         if value is not None and address is not None and self.store.wrote:
             left = f"{address} is not a result, since it has no summary; run again with --force, or remove it"
             value.add_note(spoken(left))
-        if isinstance(value, KeyboardInterrupt):
-            stop_jobs(self.session, self._close_after_error)
-        elif kind is not None:
-            self._close_after_error()
-        else:
-            self._open.close()
+        if kind is not None:
+            with suppress(Exception):  # the session may have ended with the run, and the first error says why
+                self._open.__exit__(kind, value, trace)
+                self.release()
+            return
+        try:
+            self._open.__exit__(kind, value, trace)
+        finally:
             if address is not None:
                 self.release()
-
-    def _close_after_error(self) -> None:
-        """Restore settings and give back what is stored; the session may have ended, and the first error says why."""
-        with suppress(TwinsetError, PySparkException):
-            self._open.close()
-            self.release()
 
     @property
     def _dedup_options(self) -> DedupOptions:

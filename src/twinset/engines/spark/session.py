@@ -8,9 +8,10 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from twinset.errors import MissingError, TwinsetError
@@ -23,7 +24,7 @@ except ImportError as error:
 
 __all__ = [
     "Column", "DataFrame", "PySparkException", "SparkSession", "Window", "as_table", "functions",
-    "open_session", "settled", "stop_jobs", "stoppable", "translated", "without_pandas_warnings",
+    "open_session", "settled", "stoppable", "translated", "without_pandas_warnings",
 ]  # fmt: skip
 
 BATCH_BYTES = 32 * 2**20
@@ -39,6 +40,8 @@ _QUIET: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgres
 """For a session of our own: progress and errors are ours to show."""
 _HERE: dict[str, Any] = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "32"}
 """For a session of our own on this machine: as many tasks as a cluster has would take seconds each step."""
+_HANDLERS = ("pyspark.", "twinset.")
+"""Modules whose handlers of Ctrl-C may be replaced while a run lasts."""
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 MARK = "twinset-error:"
@@ -101,39 +104,56 @@ def settled(session: SparkSession) -> Iterator[None]:
                 session.conf.set(name, old)
 
 
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """Let a Ctrl-C raise KeyboardInterrupt at once.
+_asked_to_stop = threading.Event()
+_PAUSE = 0.1
+"""Seconds between two attempts to stop jobs: a call that is still planned has none yet."""
 
-    Spark's own handler calls Java by the connection on which this thread waits for the answer to another call. It then
-    takes the answers of one call for those of the next.
+
+@contextmanager
+def stoppable(session: SparkSession) -> Iterator[None]:
+    """Stop the jobs of a session at a Ctrl-C, and raise KeyboardInterrupt when the call to Spark has returned.
+
+    An exception within the call would leave its answer to be taken for that of the next call, and Spark's own handler
+    makes a call within the call. A second Ctrl-C does not wait.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    theirs = signal.getsignal(signal.SIGINT) if ours else None
-    if getattr(theirs, "__module__", None) != "pyspark.core.context":
+    before = signal.getsignal(signal.SIGINT)
+    known = before is signal.default_int_handler or str(getattr(before, "__module__", "")).startswith(_HANDLERS)
+    if not known or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = threading.Event()
+    stopping = threading.Thread(target=_stop_jobs, args=(session, ended), daemon=True)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _asked_to_stop.is_set():
+            raise KeyboardInterrupt
+        _asked_to_stop.set()
+        stopping.start()
+
+    signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, theirs)
+        asked, raised = _asked_to_stop.is_set(), sys.exc_info()[0] is not None
+        ended.set()
+        signal.signal(signal.SIGINT, before)
+        if asked:
+            stopping.join()
+            _asked_to_stop.clear()
+            if not raised:
+                signal.raise_signal(signal.SIGINT)
 
 
-def stop_jobs(session: SparkSession, then: Callable[[], None]) -> None:
-    """Stop the jobs of a session, and do something afterwards.
-
-    This happens in another thread, which has a connection to Java of its own: this one may still wait for an answer.
-    """
-
-    def stop() -> None:
-        with suppress(PySparkException):
+def _stop_jobs(session: SparkSession, ended: threading.Event) -> None:
+    while not ended.is_set():
+        with suppress(Exception):  # the session may have ended, and there is nobody to be told
             session.interruptAll()
-        then()
+        ended.wait(_PAUSE)
 
-    thread = threading.Thread(target=stop)
-    thread.start()
-    thread.join()
+
+def _raise_if_stopped() -> None:
+    if _asked_to_stop.is_set() and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -142,13 +162,16 @@ def translated() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
+        _raise_if_stopped()
         raise TwinsetError(_reason(str(error))) from error
     except Exception as error:
+        _raise_if_stopped()
         # A classic session lets some errors of the JVM through, with a hundred lines of its stack.
         java = getattr(error, "java_exception", None)
         if java is None:
             raise
         raise TwinsetError(_reason(str(java.toString()))) from None
+    _raise_if_stopped()
 
 
 def _reason(message: str) -> str:
