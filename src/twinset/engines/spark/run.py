@@ -21,7 +21,13 @@ from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
 from twinset.engines.spark.session import (
-    DataFrame, SparkSession, functions, open_session, settled, stoppable, translated,
+    DataFrame,
+    SparkSession,
+    functions,
+    open_session,
+    settled,
+    stoppable,
+    translated,
 )  # fmt: skip
 from twinset.engines.spark.steps import audit, candidates, cluster, rank, read, tables, verify
 from twinset.engines.spark.store import Store
