@@ -126,8 +126,9 @@ DOCUMENTS = pa.schema(
 )  # fmt: skip
 """Every document by number, those of ``--against`` last: `part` is a row of sources.parquet and `row` a row of that
 source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for empty and 2 for unreadable, `content` the
-first document of equal content, `verbatim` the first one with the same bytes, `length` the characters, `shingles` the shingles with repeats, `digest` the content as
-it is compared, the same in every run that compares in this way: verdicts are tied to it."""
+first document of equal content, `verbatim` the first one with the same bytes, `length` the characters, `shingles` the
+shingles with repeats, `digest` the content as it is compared, the same in every run that compares in this way: verdicts
+are tied to it."""
 
 
 HOSTS = pa.schema(
