@@ -21,8 +21,9 @@ COLUMNS = (
     "id string, status tinyint, reason string, digest binary, text bigint, draw bigint, tokens bigint, bytes bigint, "
     "length bigint, text_bytes bigint, replaced boolean, keys array<bigint>, sketch binary"
 )
-"""Columns of sketched rows: `text` is a hash of the item byte for byte, `draw` orders documents at random for the audit,
-`tokens` counts shingles with repeats, `bytes` are those of an item as it is stored, `text_bytes` those of the texts of a batch, on its first row."""
+"""Columns of sketched rows: `text` is a hash of the item byte for byte, `draw` orders documents at random for the
+audit, `tokens` counts shingles with repeats, `bytes` are those of an item as it is stored, `text_bytes` those of the
+texts of a batch, on its first row."""
 
 _TOP_BIT = np.uint64(1 << 63)
 
