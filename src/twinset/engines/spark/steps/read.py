@@ -134,21 +134,28 @@ def collapse(corpus: RunRows, best: Column, store: Store) -> Contents:
     grouped = (
         corpus.sketched.where(F.col("status") == READ)
         .groupBy("digest")
-        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"),
-            F.count_distinct("text").alias("texts"))
+        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"))
         .select(
-            "digest", "copies", "texts", "best", F.col("one.id").alias("first"),
+            "digest", "copies", "best", F.col("one.id").alias("first"),
             *(F.col(f"one.{name}").alias(name) for name in ("tokens", "bytes", "draw", "keys", "sketch")),
         )
     )  # fmt: skip
     table = store.keep(grouped, "contents")
-    copies, texts = F.col("copies"), F.col("texts")
+    copies = F.col("copies")
     totals = table.agg(
         F.count(F.lit(1)).alias("contents"),
         F.coalesce(F.sum(copies - 1), F.lit(0)).alias("identical"),
-        F.coalesce(F.sum(copies - texts), F.lit(0)).alias("verbatim"),
         F.coalesce(F.sum(F.expr("copies * (copies - 1) div 2")), F.lit(0)).alias("identical_pairs"),
         F.coalesce(F.sum("tokens"), F.lit(0)).alias("tokens"),
     )
     [counts] = as_table(totals).to_pylist()
-    return Contents(table, counts)
+    return Contents(table, {**counts, "verbatim": _count_verbatim(corpus, counts) if counts["identical"] else 0})
+
+
+def _count_verbatim(corpus: RunRows, counts: dict[str, int]) -> int:
+    """Count the copies that equal an earlier one in every byte.
+
+    In the table of contents this would be a count of distinct values, for which whole rows cross the network twice.
+    """
+    texts = corpus.sketched.where(F.col("status") == READ).select("digest", "text").distinct().count()
+    return counts["contents"] + counts["identical"] - int(texts)
