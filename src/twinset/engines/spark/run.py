@@ -279,7 +279,7 @@ class SparkRun(Run):
         made = {
             "kept": self._written(rows, "kept", count),
             "removed": removed.table,
-            "clusters": self._written(tables.clusters_of(corpus, removed.table), "clusters", readable),
+            "clusters": self._written(tables.clusters_of(corpus, removed), "clusters", readable),
             "pairs": linked.table,
         }
         return made, {"kept": kept, "removed": removed.count, "clusters": leading, "pairs": linked.count}
