@@ -373,10 +373,10 @@ class Driver:
         self.say({"job": job, "source": str(source), "output": str(output), "options": options, **(harm or {})})
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """What happens until the job has ended; the last one has `summary` or `error`."""
+        """What happens until the job has ended; the last one has `summary`, `error` or `stopped`."""
         while event := self.hear():
             yield event
-            if "summary" in event or "error" in event:
+            if event.keys() & {"summary", "error", "stopped"}:
                 return
 
     def run(self, job: str, source: Path, output: Path, **options: Any) -> dict[str, Any]:

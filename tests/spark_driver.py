@@ -96,6 +96,8 @@ def do(session: Any, asked: dict[str, Any]) -> None:
     job = getattr(twinset.spark, asked["job"])
     try:
         done = job(frame, output=asked["output"], progress=Steps(), **asked["options"])
+    except KeyboardInterrupt:
+        say(stopped=True)
     except Exception as error:
         say(error=str(error), refused=isinstance(error, TwinsetError))
     else:

@@ -1240,7 +1240,9 @@ SPARK = [
     Defect("engines/spark/steps/cluster.py", '~F.max("as_worse")', 'F.max("as_worse")', _BOTH),
     Defect("engines/spark/steps/rank.py", "F.bitwise_not(whole) if descending", "whole if descending", _BOTH),
     Defect("engines/spark/steps/tables.py", 'swapped = F.col("left_id") >', 'swapped = F.col("left_id") <', _BOTH),
-    Defect("engines/spark/steps/audit.py", '.where(F.col("digest") != F.col("own_digest"))', "", _BOTH),
+    Defect("engines/spark/steps/audit.py", '(~F.max("known"))', 'F.max("known")', _BOTH),
+    Defect("engines/spark/tasks/audit.py", 'rows.filter(pc.not_equal(own, near["digest"]))', "rows", _BOTH),
+    Defect("engines/spark/tasks/families.py", "right[np.lexsort((right, of_left))]", "right", _BOTH),
     Defect("engines/spark/tasks/rows.py", "starts[1:] |= numbers[1:] != numbers[:-1]", "pass", _BOTH),
     Defect("engines/spark/tasks/cluster.py", "axis=0)[::-1]", "axis=0)", _BOTH),
     Defect("engines/spark/write.py", "if len(rows) != 1:", "if len(rows) > 1:", "tests/engines/spark/test_runs.py"),
@@ -1249,6 +1251,12 @@ SPARK = [
         "if package.__version__ != version:",
         "if not package.__version__:",
         "tests/engines/spark/test_runs.py tests/engines/spark/test_cluster.py tests/engines/spark/test_refused.py",
+    ),
+    Defect(
+        "engines/spark/store.py",
+        "if self.wrote and self.path is not None:",
+        "if False:",
+        "tests/engines/spark/test_stopped.py tests/engines/spark/test_runs.py",
     ),
     Defect(
         "engines/spark/session.py",

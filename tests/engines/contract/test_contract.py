@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = {"BUCKET_DOCUMENTS": 2, "FAMILY_SHINGLES": 100}
+JOINED = {**SMALL, "BROADCAST_ROWS": 0}  # families are found by joins, and not in one task
 
 
 def missing_last(value: Any, sign: int = 1) -> tuple[bool, Any]:
@@ -96,14 +97,14 @@ CASES = [
         lambda table: tables.text_sets(table, shingle="word:1"),
         job="find_pairs",
         partitions=7,
-        limits=SMALL,
+        limits=JOINED,
     ),
     Case(
         "chain in the worst order, in rounds",
         tables.chains(9),
         {"threshold": 0.6, "shingle": "word:1"},
         lambda table: tables.text_sets(table, shingle="word:1"),
-        limits={**SMALL, "CLUSTERED_PAIRS": 4},
+        limits={**JOINED, "CLUSTERED_PAIRS": 4},
     ),
     Case("no rows", tables.SCHEMA.empty_table(), {}, tables.text_sets),
     Case("one row", tables.families(1).slice(20, 1), {}, tables.text_sets, job="find_pairs"),

@@ -222,12 +222,18 @@ def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> No
     for name, folder in links.items():
         spark.conf.set(name, folder)
     try:
-        for job, options in (("dedup", OPTIONS), ("find_pairs", PAIRS)):
-            output = f"viewfs://bucket/results/{job}"
-            getattr(twinset, job)("viewfs://bucket/pages/*.parquet", engine="spark", output=output, **options)
+        scratch = {"scratch": "viewfs://bucket/results/scratch"}
+        jobs = (("dedup", "pages/*.parquet", OPTIONS, {}), ("find_pairs", "pages", PAIRS, scratch))
+        for job, pages, options, more in jobs:
+            source, output = f"viewfs://bucket/{pages}", f"viewfs://bucket/results/{job}"
+            getattr(twinset, job)(source, engine="spark", output=output, **options, **more)
             is_answer_of_one_machine(tmp_path / "results" / job, job, **options)
             with pytest.raises(OutputError, match=f"{output} exists"):
-                getattr(twinset, job)("viewfs://bucket/pages", engine="spark", output=output, **options)
+                getattr(twinset, job)(source, engine="spark", output=output, **options)
+        [own] = (tmp_path / "results" / "scratch").iterdir()  # a folder of the run in one that others may use
+        assert own.name.startswith("twinset-")
+        assert not list(own.rglob("*.parquet"))
+        assert not (tmp_path / "results" / "find_pairs" / "_steps").exists()
     finally:
         for name in links:
             spark.conf.unset(name)

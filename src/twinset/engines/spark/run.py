@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.run import refuse_many_identical
@@ -18,7 +20,15 @@ from twinset.engines.spark import write
 from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.frames import open_frame
 from twinset.engines.spark.refuse import refuse_unsupported
-from twinset.engines.spark.session import DataFrame, SparkSession, functions, open_session, settled, translated
+from twinset.engines.spark.session import (
+    DataFrame,
+    SparkSession,
+    functions,
+    open_session,
+    settled,
+    stoppable,
+    translated,
+)  # fmt: skip
 from twinset.engines.spark.steps import audit, candidates, cluster, rank, read, tables, verify
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks.settings import ID, settings_of
@@ -29,6 +39,7 @@ from twinset.options.spoken import spoken
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan, outline_plan
 from twinset.schema import HASH_SCHEME
+from twinset.system import batch_sizes
 from twinset.wording import counted
 
 __all__ = ["SparkEngine", "SparkRun"]
@@ -69,6 +80,17 @@ class SparkEngine(Engine):
         return SparkRun(job, options, self.session)
 
 
+def _steps_folder(scratch: str | None, address: str | None) -> str | None:
+    """Return the folder of the tables between the steps, None for the disks of executors.
+
+    In a folder for scratch files, which other runs may use too, every output has a folder of its own.
+    """
+    if scratch is None:
+        return None if address is None else f"{address}/_steps"
+    own = uuid4().bytes if address is None else address.encode()
+    return f"{scratch.rstrip('/')}/twinset-{hashlib.sha256(own).hexdigest()[:16]}"
+
+
 @dataclass(frozen=True)
 class Planned:
     """The distinct contents of a run, and the plan by which they are joined."""
@@ -92,28 +114,31 @@ class SparkRun(Run):
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.found: dict[str, Any] | None = None
-        folder = self.options.scratch or (None if job.address is None else f"{job.address}/_steps")
-        self.store = Store(session, folder)
+        self.store = Store(session, _steps_folder(self.options.scratch, job.address))
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
+        self._open.enter_context(stoppable(self.session))
         self._open.enter_context(settled(self.session))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._open.close()
         address = self.job.address
         if value is not None and address is not None and self.store.wrote:
             left = f"{address} is not a result, since it has no summary; run again with --force, or remove it"
             value.add_note(spoken(left))
-        if kind is not None or address is not None:
-            try:
+        if kind is not None:
+            with suppress(Exception):  # the session may have ended with the run, and the first error says why
+                self._open.__exit__(kind, value, trace)
                 self.release()
-            except TwinsetError:
-                if kind is None:  # else the session may have ended with the run, and the first error says why
-                    raise
+            return
+        try:
+            self._open.__exit__(kind, value, trace)
+        finally:
+            if address is not None:
+                self.release()
 
     @property
     def _dedup_options(self) -> DedupOptions:
@@ -128,9 +153,6 @@ class SparkRun(Run):
     def _counted(self, stored: DataFrame) -> Counted:
         with translated():
             return Counted(stored, stored.count())
-
-    def _kept(self, frame: DataFrame, name: str) -> Counted:
-        return self._counted(self.store.keep(frame, name))
 
     @contextmanager
     def _timing(self, step: str) -> Iterator[None]:
@@ -192,10 +214,10 @@ class SparkRun(Run):
             return self._counted(candidates.find_candidates(join.contents, self.settings, self.store))
 
     def verify(self, join: Planned, candidates: Counted) -> Counted:
-        """Compare candidates exactly."""
+        """Compare candidates exactly; the count is theirs, which the pairs do not exceed."""
         with self._timing("verify"):
             work = (self.options.least, self.settings, self.store)
-            return self._counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work))
+            return Counted(verify.verify_pairs(join.corpus, join.contents, candidates, *work), candidates.count)
 
     def audit(self, join: Planned, pairs: Counted, candidates: Counted) -> dict[str, Any] | None:
         """Compare a sample exactly with all rows, if an audit is wanted."""
@@ -205,14 +227,14 @@ class SparkRun(Run):
             work = (pairs.table, candidates.count, self.options, self.settings, self.store)
             return audit.audit_pairs(join.corpus, join.contents, *work)
 
-    def cluster(self, join: Planned, pairs: Counted, matches: None) -> Counted:
+    def cluster(self, join: Planned, pairs: Counted, matches: None) -> DataFrame:
         """Return the leader of each content that is removed."""
         with self._timing("cluster"):
             near, options = pairs.table, self._dedup_options
             if options.least < options.threshold:
                 near = near.where(F.col("similarity") >= options.threshold)
-            method = options.cluster
-            return self._counted(cluster.find_leaders(join.contents, near, method, self.settings, self.store))
+            few = Counted(near, pairs.count) if pairs.count <= batch_sizes.CLUSTERED_PAIRS else self._counted(near)
+            return cluster.find_leaders(join.contents, few, options.cluster, self.settings, self.store)
 
     def tables(self, join: Planned, matches: None) -> None:
         """Do nothing: tables are made when they are written."""
@@ -221,57 +243,57 @@ class SparkRun(Run):
         """Return the pairs of rows, written to the output if there is one."""
         with self._timing("write"):
             link = self.options.identical == "link"
-            found = self._kept(tables.document_pairs(join.corpus, join.contents, pairs.table, link), "pairs-of-rows")
-            made = self._written({"pairs": found})
+            found = self._made(tables.document_pairs(join.corpus, join.contents, pairs.table, link), "pairs")
         counts = {"pairs": found.count, "candidates": candidates.count, "audit": audit}
-        return self._finished(join, {**self._counts(join), **counts}, made)
+        return self._finished(join, {**self._counts(join), **counts}, {"pairs": found.table})
 
     def write_result(
         self, join: Planned, tables: None, pairs: Counted, candidates: Counted, audit: dict[str, Any] | None,
-        clusters: Counted, matches: None, index: IndexBeside | None,
+        clusters: DataFrame, matches: None, index: IndexBeside | None,
     ) -> Output:  # fmt: skip
         """Return clean rows and a reason for every removal, written to the output if there is one."""
         with self._timing("write"):
-            made, counts = self._dedup_tables(join, pairs, clusters)
-            written = self._written(made)
+            made, counts = self._dedup_tables(join, pairs.table, clusters)
         whole = self._counts(join)
         counts = {"documents": whole["documents"], **counts, **whole}
         extra = {"candidates": candidates.count, "index": None, "audit": audit}
-        return self._finished(join, {**counts, "pairs": made["pairs"].count, **extra}, written)
+        return self._finished(join, {**counts, **extra}, made)
 
     def _dedup_tables(
-        self, join: Planned, pairs: Counted, clusters: Counted
-    ) -> tuple[dict[str, Counted], dict[str, int]]:
+        self, join: Planned, pairs: DataFrame, leaders: DataFrame
+    ) -> tuple[dict[str, DataFrame], dict[str, int]]:
         corpus, contents = join.corpus, join.contents
-        scored = pairs.table
+        scored = pairs
         if self._dedup_options.cluster == "components":  # a chain may join contents that are not a pair
-            ends = clusters.table.select(
+            ends = leaders.select(
                 F.least("digest", "leader").alias("left_digest"), F.greatest("digest", "leader").alias("right_digest")
             )
-            measured = Counted(ends, clusters.count)
-            scored = verify.verify_pairs(corpus, contents, measured, 0.0, self.settings, self.store)
-        removed = self._kept(tables.removed_documents(corpus, contents, clusters.table, scored), "removed-rows")
-        with translated():
-            leading = removed.table.select("because_of").distinct().count()
-        linked = self._kept(tables.document_pairs(corpus, contents, pairs.table, True), "pairs-of-rows")
+            scored = verify.verify_pairs(corpus, contents, self._counted(ends), 0.0, self.settings, self.store)
+        removed = self._made(tables.removed_documents(corpus, contents, leaders, scored), "removed")
+        linked = self._made(tables.document_pairs(corpus, contents, pairs, True), "pairs")
+        leading = self._counted(removed.table.select("because_of").distinct()).count
         readable = corpus.counts["documents"] - corpus.counts["unreadable"]
-        kept = readable - removed.count
-        flag = self.options.flag
+        kept, flag = readable - removed.count, self.options.flag
         rows = (tables.flagged_rows if flag else tables.kept_rows)(corpus, removed, self.id)
+        count = None if self.options.item_kind == "groups" else readable if flag else kept
         made = {
-            "kept": Counted(rows, None if self.options.item_kind == "groups" else readable if flag else kept),
-            "removed": removed,
-            "clusters": Counted(tables.clusters_of(corpus, removed.table), readable),
-            "pairs": linked,
+            "kept": self._written(rows, "kept", count),
+            "removed": removed.table,
+            "clusters": self._written(tables.clusters_of(corpus, removed), "clusters", readable),
+            "pairs": linked.table,
         }
-        return made, {"kept": kept, "removed": removed.count, "clusters": leading}
+        return made, {"kept": kept, "removed": removed.count, "clusters": leading, "pairs": linked.count}
 
-    def _written(self, made: dict[str, Counted]) -> dict[str, DataFrame]:
-        """Write tables to the output, if there is one, and return them."""
-        output = self.job.address
-        if output is None:
-            return {name: one.table for name, one in made.items()}
-        return {name: write.write_table(one.table, f"{output}/{name}", one.count) for name, one in made.items()}
+    def _made(self, frame: DataFrame, name: str) -> Counted:
+        """Make a table of the result, which others follow from: in the output, if there is one."""
+        if self.job.address is None:
+            return self._counted(self.store.keep(frame, f"{name}-rows"))
+        return self._counted(write.write_table(frame, f"{self.job.address}/{name}"))
+
+    def _written(self, frame: DataFrame, name: str, rows: int | None) -> DataFrame:
+        """Write a table to the output, if there is one, and return it; `rows` are those that it has to have."""
+        address = self.job.address
+        return frame if address is None else write.write_whole_table(frame, f"{address}/{name}", rows)
 
     def _counts(self, join: Planned) -> dict[str, Any]:
         """Count rows by outcome, as the local engine does."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from twinset.errors import MissingError, TwinsetError
@@ -21,7 +24,7 @@ except ImportError as error:
 
 __all__ = [
     "Column", "DataFrame", "PySparkException", "SparkSession", "Window", "as_table", "functions",
-    "open_session", "settled", "translated", "without_pandas_warnings",
+    "open_session", "settled", "stoppable", "translated", "without_pandas_warnings",
 ]  # fmt: skip
 
 BATCH_BYTES = 32 * 2**20
@@ -37,6 +40,8 @@ _QUIET: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgres
 """For a session of our own: progress and errors are ours to show."""
 _HERE: dict[str, Any] = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "32"}
 """For a session of our own on this machine: as many tasks as a cluster has would take seconds each step."""
+_HANDLERS = ("pyspark.", "twinset.")
+"""Modules whose handlers of Ctrl-C may be replaced while a run lasts."""
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 MARK = "twinset-error:"
@@ -56,8 +61,20 @@ def open_session(master: str | None = None, connect: str | None = None) -> Spark
         if master is not None and master.startswith("local"):
             builder = builder.config(map=_HERE)
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are on this machine
-    with translated(), without_pandas_warnings():
+    with translated(), without_pandas_warnings(), _kept_handler():
         return builder.getOrCreate()
+
+
+@contextmanager
+def _kept_handler() -> Iterator[None]:
+    """Keep the handler of Ctrl-C, which Spark replaces."""
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if ours else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -87,19 +104,74 @@ def settled(session: SparkSession) -> Iterator[None]:
                 session.conf.set(name, old)
 
 
+_asked_to_stop = threading.Event()
+_PAUSE = 0.1
+"""Seconds between two attempts to stop jobs: a call that is still planned has none yet."""
+
+
+@contextmanager
+def stoppable(session: SparkSession) -> Iterator[None]:
+    """Stop the jobs of a session at a Ctrl-C, and raise KeyboardInterrupt when the call to Spark has returned.
+
+    An exception within the call would leave its answer to be taken for that of the next call, and Spark's own handler
+    makes a call within the call. A second Ctrl-C does not wait.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    known = before is signal.default_int_handler or str(getattr(before, "__module__", "")).startswith(_HANDLERS)
+    if not known or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ended = threading.Event()
+    stopping = threading.Thread(target=_stop_jobs, args=(session, ended), daemon=True)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _asked_to_stop.is_set():
+            raise KeyboardInterrupt
+        _asked_to_stop.set()
+        stopping.start()
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        asked, raised = _asked_to_stop.is_set(), sys.exc_info()[0] is not None
+        ended.set()
+        signal.signal(signal.SIGINT, before)
+        if asked:
+            stopping.join()
+            _asked_to_stop.clear()
+            if not raised:
+                signal.raise_signal(signal.SIGINT)
+
+
+def _stop_jobs(session: SparkSession, ended: threading.Event) -> None:
+    while not ended.is_set():
+        with suppress(Exception):  # the session may have ended, and there is nobody to be told
+            session.interruptAll()
+        ended.wait(_PAUSE)
+
+
+def _raise_if_stopped() -> None:
+    if _asked_to_stop.is_set() and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn an error of Spark into one line: what a task raised on purpose, else the first line of Spark's message."""
     try:
         yield
     except PySparkException as error:
+        _raise_if_stopped()
         raise TwinsetError(_reason(str(error))) from error
     except Exception as error:
+        _raise_if_stopped()
         # A classic session lets some errors of the JVM through, with a hundred lines of its stack.
         java = getattr(error, "java_exception", None)
         if java is None:
             raise
         raise TwinsetError(_reason(str(java.toString()))) from None
+    _raise_if_stopped()
 
 
 def _reason(message: str) -> str:

@@ -7,15 +7,11 @@ Spark keeps of it would otherwise double at every use.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from twinset.engines.spark.session import DataFrame, SparkSession, translated
 
 __all__ = ["Store"]
-
-
-_AT_ONCE = 8
 
 
 @dataclass
@@ -26,34 +22,27 @@ class Store:
     path: str | None = None
     wrote: bool = False
     """Whether files were written, or begun."""
-    _made: dict[str, DataFrame] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
 
     def keep(self, frame: DataFrame, name: str) -> DataFrame:
         """Compute a table and keep it."""
-        name = name if name not in self._made else f"{name}-{len(self._made)}"
+        name = name if name not in self._names else f"{name}-{len(self._names)}"
+        self._names.add(name)
         with translated():
             if self.path is None:
-                kept = frame.localCheckpoint()
-            else:
-                self.wrote = True
-                frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
-                kept = self.session.read.schema(frame.schema).parquet(f"{self.path}/{name}")
-        self._made[name] = kept
-        return kept
+                return frame.localCheckpoint()
+            self.wrote = True
+            frame.write.mode("overwrite").parquet(f"{self.path}/{name}")
+            return self.session.read.schema(frame.schema).parquet(f"{self.path}/{name}")
 
     def clear(self) -> None:
         """Give the tables back.
 
-        Those of executors are dropped, which Spark notices when it collects garbage. Files are replaced by empty ones,
-        since a session has no way to remove them that works everywhere.
+        Those of executors are dropped, which Spark notices when it collects garbage. A folder of files is replaced by
+        one that has an empty file, since a session has no way to remove it that works everywhere.
         """
-        made, self._made = self._made, {}
-        if self.path is not None:
-            with ThreadPoolExecutor(_AT_ONCE) as threads:
-                list(threads.map(self._empty, made.items()))
-
-    def _empty(self, made: tuple[str, DataFrame]) -> None:
-        name, kept = made
-        with translated():
-            empty = self.session.createDataFrame([], kept.schema)
-            empty.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")
+        if self.wrote and self.path is not None:
+            with translated():
+                nothing = self.session.range(0).selectExpr("cast(id as string) as value")
+                nothing.coalesce(1).write.mode("overwrite").text(self.path)
+        self.wrote = False

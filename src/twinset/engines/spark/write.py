@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
+
 from twinset.engines.spark.session import DataFrame, PySparkException, SparkSession, translated
 from twinset.errors import OutputError, TwinsetError
 from twinset.wording import counted
 
-__all__ = ["check_output", "read_summary", "write_summary", "write_table"]
+__all__ = ["check_output", "read_summary", "write_summary", "write_table", "write_whole_table"]
 
 SUMMARY = "summary"
 _TABLES = ("kept", "removed", "clusters", "pairs", SUMMARY)
@@ -29,7 +31,7 @@ def check_output(session: SparkSession, output: str, force: bool) -> None:
 def _exists(session: SparkSession, path: str) -> bool:
     with translated():
         try:
-            session.read.format("binaryFile").load(path).limit(0).count()
+            _ = session.read.format("binaryFile").load(path).schema  # looks for the path, and reads nothing
         except PySparkException as error:
             if "PATH_NOT_FOUND" in str(error):
                 return False
@@ -38,16 +40,24 @@ def _exists(session: SparkSession, path: str) -> bool:
 
 
 def _one_column(session: SparkSession, lines: list[str]) -> DataFrame:
-    return session.createDataFrame([(line,) for line in lines], "value string").coalesce(1)
+    return session.createDataFrame(pa.table({"value": pa.array(lines, pa.string())})).coalesce(1)
 
 
-def write_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
-    """Write a table, and return it as read back; a number of rows other than `rows` is a fault of the program."""
+def write_table(frame: DataFrame, path: str) -> DataFrame:
+    """Write a table, and return it as read back."""
     with translated():
         frame.write.mode("overwrite").parquet(path)
-        written = frame.sparkSession.read.schema(frame.schema).parquet(path)
+        return frame.sparkSession.read.schema(frame.schema).parquet(path)
+
+
+def write_whole_table(frame: DataFrame, path: str, rows: int | None) -> DataFrame:
+    """Write a table; a number of rows other than `rows` is a fault of the program."""
+    written = write_table(frame, path)
+    if rows is None:
+        return written
+    with translated():
         count = written.count()
-    if rows is not None and count != rows:
+    if count != rows:
         raise TwinsetError(
             f"{path} has {counted(count, 'row')} instead of {rows:,}; please report this, and do not use the result"
         )

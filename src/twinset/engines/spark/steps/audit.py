@@ -38,7 +38,7 @@ def audit_pairs(
     sample, degrees = _draw(contents, pairs, options, session)
     few, count = _cut(corpus, contents, sample, degrees, candidates, options, settings)
     sample, degrees = sample.slice(0, count), degrees[:count]
-    near = store.keep(_near(corpus, contents, pairs, sample, few.slice(0, count), options, settings), "near")
+    near = store.keep(_near(corpus, pairs, sample, few.slice(0, count), options, settings), "near")
     per_document = near.groupBy("place").agg(
         F.count(F.lit(1)).alias("pairs_of"),
         F.sum(F.col("missed").cast("bigint")).alias("missed_of"),
@@ -56,7 +56,7 @@ def audit_pairs(
         population=contents.counts["contents"], pairs_of=pairs_of, missed_of=missed_of,
         pairs=int(found["pairs"].sum()), missed=int(found["missed"].sum()),
     )  # fmt: skip
-    return _summary(sampled, near)
+    return _summary(sampled, near, sample)
 
 
 def _draw(
@@ -74,18 +74,20 @@ def _draw(
             "place": pa.array(np.arange(table.num_rows, dtype=np.int32)),
         }
     )
-    ends = pairs.select("left_digest", "right_digest").select(
-        F.explode(F.array("left_digest", "right_digest")).alias("digest")
-    )
-    counted = ends.join(F.broadcast(_as_frame(session, sample)), "digest").groupBy("place").count()
+    counted = _known(pairs, sample, session).groupBy("place").count()
     found = as_table(counted)
     degrees = np.zeros(sample.num_rows, np.int64)
     degrees[np.asarray(found["place"])] = np.asarray(found["count"])
     return sample, degrees
 
 
-def _as_frame(session: SparkSession, table: pa.Table) -> DataFrame:
-    return session.createDataFrame(table.select(["digest", "first", "place"]))
+def _known(pairs: DataFrame, sample: pa.Table, session: SparkSession) -> DataFrame:
+    """Return the pairs of the sample: the place of a sampled content, and the digest of the other one."""
+    own = F.broadcast(session.createDataFrame(sample.select(["place", "digest"])))
+    both = (("left_digest", "right_digest"), ("right_digest", "left_digest"))
+    ends = F.array(*(F.struct(F.col(one).alias("digest"), F.col(other).alias("other")) for one, other in both))
+    directed = pairs.select(F.explode(ends).alias("end")).select("end.*")
+    return directed.join(own, "digest").select("place", F.col("other").alias("digest"))
 
 
 def _cut(
@@ -94,7 +96,7 @@ def _cut(
 ) -> tuple[pa.Table, int]:  # fmt: skip
     """Return the items of the sample in its order, and how many of them the run affords to compare."""
     session = corpus.rows.sparkSession
-    chosen = F.broadcast(_as_frame(session, sample).select("first", "place"))
+    chosen = F.broadcast(session.createDataFrame(sample.select(["first", "place"])))
     joined = corpus.rows.join(chosen, corpus.rows[ID] == chosen["first"])
     items = item_columns(corpus.rows.columns)
     rows = as_table(joined.select("place", *(F.col(f"`{name}`") for name in items)))
@@ -114,43 +116,34 @@ def _cut(
 
 
 def _near(
-    corpus: RunRows, contents: Contents, pairs: DataFrame, sample: pa.Table, items: pa.Table,
-    options: PairsOptions | DedupOptions, settings: Settings,
+    corpus: RunRows, pairs: DataFrame, sample: pa.Table, items: pa.Table, options: PairsOptions | DedupOptions,
+    settings: Settings,
 ) -> DataFrame:  # fmt: skip
-    """Return a row for each content near a sampled one: was the pair missed, and is it to be counted here?"""
-    stream = pa.BufferOutputStream()
-    with pa.ipc.new_stream(stream, items.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(items)
-    sent = {**settings, "sample": stream.getvalue().to_pybytes(), "count": items.num_rows, "least": options.least}
+    """Return a row for each content near a sampled one: was the pair missed, and is it to be counted here?
+
+    The rows of a content are one row here, with the least of their ids, as they are everywhere in a run.
+    """
+    sample = sample.slice(0, items.num_rows)
+    sent = _as_bytes(items.append_column(comparing.DIGEST, sample["digest"]))
     rows = corpus.rows.select(ID, *(F.col(f"`{name}`") for name in items.column_names))
-    found = in_tasks(rows, comparing.compare_with_sample, sent, comparing.COLUMNS)
-    frame = _as_frame(corpus.rows.sparkSession, sample)
-    own = F.broadcast(frame.select(F.col("place"), F.col("digest").alias("own_digest"), F.col("first").alias("own_id")))
-    sampled = F.broadcast(frame.select("digest", F.lit(True).alias("sampled")))
-    near = (
-        found.join(contents.table.select("digest", "first"), F.col("id") == F.col("first"))
-        .join(own, "place")
-        .where(F.col("digest") != F.col("own_digest"))
-        .join(sampled, "digest", "left")
-        .withColumn("left_digest", F.least("digest", "own_digest"))
-        .withColumn("right_digest", F.greatest("digest", "own_digest"))
-    )
-    known = pairs.select("left_digest", "right_digest", F.lit(True).alias("known"))
-    marked = near.join(known, ["left_digest", "right_digest"], "left")
-    once = F.col("sampled").isNull() | (F.col("own_id") < F.col("id"))
-    return marked.select(
-        "place",
-        "id",
-        "own_id",
-        "shared",
-        "size",
-        "own_size",
-        F.col("known").isNull().alias("missed"),
-        once.alias("once"),
-    )
+    work = {**settings, "sample": sent, "least": options.least}
+    found = in_tasks(rows, comparing.compare_with_sample, work, comparing.COLUMNS)
+    known = _known(pairs, sample, corpus.rows.sparkSession).withColumn("known", F.lit(True))
+    both = found.withColumn("known", F.lit(False)).unionByName(known, allowMissingColumns=True)
+    values = [F.min(name).alias(name) for name in ("id", "shared", "size", "own_size", "once")]
+    grouped = both.groupBy("place", "digest").agg(*values, (~F.max("known")).alias("missed"))
+    return grouped.where(F.col("id").isNotNull())
 
 
-def _summary(sampled: Sampled, near: DataFrame) -> dict[str, Any]:
+def _as_bytes(table: pa.Table) -> bytes:
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    sent: bytes = stream.getvalue().to_pybytes()
+    return sent
+
+
+def _summary(sampled: Sampled, near: DataFrame, sample: pa.Table) -> dict[str, Any]:
     recall, low, high = recall_of(sampled)
     summary: dict[str, Any] = {
         "documents": len(sampled.pairs_of),
@@ -169,7 +162,9 @@ def _summary(sampled: Sampled, near: DataFrame) -> dict[str, Any]:
             F.when(own_left, F.col("own_size")).otherwise(F.col("size")).alias("left_size"),
             F.when(own_left, F.col("size")).otherwise(F.col("own_size")).alias("right_size"),
         ]
-        rows = as_table(near.where("once and missed").select(*columns).orderBy("left", "right").limit(MAX_NAMED))
+        own = near.sparkSession.createDataFrame(sample.select(["place", "first"])).withColumnRenamed("first", "own_id")
+        missed = near.where("once and missed").join(F.broadcast(own), "place")
+        rows = as_table(missed.select(*columns).orderBy("left", "right").limit(MAX_NAMED))
         shared, left, right = (np.asarray(rows[name]) for name in ("shared", "left_size", "right_size"))
         named = pa.table({"left": rows["left"], "right": rows["right"], **scores(shared, left, right)})
         summary["missed"] = named.to_pylist()

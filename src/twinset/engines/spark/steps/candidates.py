@@ -15,7 +15,7 @@ from twinset.engines.spark.tasks.settings import Settings
 from twinset.engines.spark.worker import in_tasks
 from twinset.system import batch_sizes
 
-__all__ = ["blocks_of", "find_candidates", "piece_of"]
+__all__ = ["block_of", "ends_of", "find_candidates", "piece_of"]
 
 F = functions
 
@@ -49,3 +49,12 @@ def blocks_of(piece: str, pieces: str) -> Column:
 def block_of(piece: Column, other: Column, pieces: Column) -> Column:
     """Return the block in which two pieces meet."""
     return F.least(piece, other).cast("bigint") * pieces + F.greatest(piece, other)
+
+
+def ends_of(pairs: DataFrame, *more: str) -> DataFrame:
+    """Return two rows for each pair: the lesser digest with the other as its partner, and the other without one."""
+    ends = F.array(
+        F.struct(F.col("left_digest").alias("digest"), F.col("right_digest").alias("partner")),
+        F.struct(F.col("right_digest").alias("digest"), F.lit(None).cast("binary").alias("partner")),
+    )
+    return pairs.select(*more, F.explode(ends).alias("end")).select(*more, "end.*")

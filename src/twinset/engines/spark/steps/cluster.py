@@ -6,8 +6,9 @@ without a better one beside it is kept, and those beside it are removed, until t
 
 from __future__ import annotations
 
-from twinset.engines.spark.corpus import Contents
-from twinset.engines.spark.session import DataFrame, Window, functions, translated
+from twinset.engines.spark.corpus import Contents, Counted
+from twinset.engines.spark.session import Column, DataFrame, Window, functions, translated
+from twinset.engines.spark.steps.candidates import ends_of
 from twinset.engines.spark.store import Store
 from twinset.engines.spark.tasks import cluster
 from twinset.engines.spark.tasks.settings import Settings
@@ -21,15 +22,16 @@ _LEAST_PROGRESS = 0.9
 """A round that leaves a larger share of the pairs is the last: chains in a bad order end in one task instead."""
 
 
-def find_leaders(contents: Contents, pairs: DataFrame, method: str, settings: Settings, store: Store) -> DataFrame:
+def find_leaders(contents: Contents, pairs: Counted, method: str, settings: Settings, store: Store) -> DataFrame:
     """Return (digest, leader) of each content that is removed, stored."""
-    edges = store.keep(_edges(contents, pairs), "edges")
-    with translated():
-        count = edges.count()
-    if method != "leader" or count <= batch_sizes.CLUSTERED_PAIRS:
-        leaders = _in_one_task(edges, method, settings)
-        return store.keep(leaders.where(F.col("digest") != F.col("leader")), "leaders")
-    removed = _removed_in_rounds(edges, count, settings, store)
+    if method != "leader" or pairs.count <= batch_sizes.CLUSTERED_PAIRS:
+        ranks = contents.table.select("digest", F.col("best").alias("rank"))
+        ends = ends_of(pairs.table)
+        small = pairs.count <= batch_sizes.BROADCAST_ROWS
+        leaders = _in_one_task(ranks.join(F.broadcast(ends) if small else ends, "digest"), method, settings)
+        return store.keep(leaders, "leaders")
+    edges = store.keep(_edges(contents, pairs.table), "edges")
+    removed = _removed_in_rounds(edges, settings, store)
     kept_near = edges.select(F.col("worse.digest").alias("digest"), "better").join(removed, "digest")
     gone = removed.select(F.col("digest").alias("gone"))
     kept_near = kept_near.join(gone, F.col("better.digest") == F.col("gone"), "left_anti")
@@ -48,32 +50,44 @@ def _edges(contents: Contents, pairs: DataFrame) -> DataFrame:
     return both.select(F.least(one, other).alias("better"), F.greatest(one, other).alias("worse"))
 
 
-def _in_one_task(edges: DataFrame, method: str, settings: Settings) -> DataFrame:
-    rows = edges.select(
-        F.col("better.digest").alias("left_digest"), F.col("worse.digest").alias("right_digest"),
-        F.col("better.rank").alias("left_rank"), F.col("worse.rank").alias("right_rank"),
-    )  # fmt: skip
-    return in_tasks(rows.repartition(1), cluster.cluster, {**settings, "method": method}, cluster.COLUMNS)
+def _in_one_task(ends: DataFrame, method: str, settings: Settings) -> DataFrame:
+    rows = ends.select("digest", "partner", "rank").repartition(1)
+    leaders = in_tasks(rows, cluster.cluster, {**settings, "method": method}, cluster.COLUMNS)
+    return leaders.where(F.col("digest") != F.col("leader"))
 
 
-def _removed_in_rounds(edges: DataFrame, count: int, settings: Settings, store: Store) -> DataFrame:
+def _removed_in_rounds(edges: DataFrame, settings: Settings, store: Store) -> DataFrame:
     """Return the digests of all removed contents, stored."""
     removed: list[DataFrame] = []
-    left, before = edges, 0
+    left, before, count = edges, 0, _count(edges)
     while count > batch_sizes.CLUSTERED_PAIRS and (not before or count <= _LEAST_PROGRESS * before):
         decided = store.keep(_round(left), "round")
         removed.append(decided.where("removed and as_worse").select(F.col("node.digest").alias("digest")))
         left = decided.where("open and not as_worse").select(
             F.col("node").alias("better"), F.col("other").alias("worse")
         )
-        with translated():
-            before, count = count, left.count()
-    rest = _in_one_task(left, "leader", settings)
-    removed.append(rest.where(F.col("digest") != F.col("leader")).select("digest"))
+        before, count = count, _count(left)
+    removed.append(_in_one_task(_ends_of_edges(left), "leader", settings).select("digest"))
     whole = removed[0]
     for one in removed[1:]:
         whole = whole.union(one)
     return store.keep(whole.distinct(), "removed")
+
+
+def _count(frame: DataFrame) -> int:
+    with translated():
+        return frame.count()
+
+
+def _ends_of_edges(edges: DataFrame) -> DataFrame:
+    """Return two rows for each edge, as `ends_of` does for a pair."""
+
+    def end(one: str, other: str) -> Column:
+        digest, partner = F.col(f"{one}.digest"), F.col(f"{other}.digest")
+        lesser = F.when(digest < partner, partner)
+        return F.struct(digest.alias("digest"), lesser.alias("partner"), F.col(f"{one}.rank").alias("rank"))
+
+    return edges.select(F.explode(F.array(end("better", "worse"), end("worse", "better"))).alias("end")).select("end.*")
 
 
 def _round(edges: DataFrame) -> DataFrame:

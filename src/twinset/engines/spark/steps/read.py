@@ -73,13 +73,13 @@ def read(
     schema = ", ".join([sketch.COLUMNS, *(f"{name} {kind}" for name, kind in ranks)])
     made = in_tasks(rows, sketch.sketch, {**settings, "ranks": [name for name, _ in ranks]}, schema)
     sketched = store.keep(made, "sketched")
-    counts = _count(sketched, missing)
+    counts = _count(sketched, missing, fewest_shingles(options) or 0)
     _check_ids(sketched, counts, options)
     return RunRows(frame, rows, sketched, counts)
 
 
-def _count(sketched: DataFrame, missing: dict[str, str]) -> dict[str, Any]:
-    """Count rows by outcome."""
+def _count(sketched: DataFrame, missing: dict[str, str], fewest: int) -> dict[str, Any]:
+    """Count rows by outcome; those are short that have fewer than `fewest` shingles."""
     readable = F.col("status") != UNREADABLE
     of = {"empty": EMPTY, "unreadable": UNREADABLE}
     totals = sketched.agg(
@@ -88,6 +88,7 @@ def _count(sketched: DataFrame, missing: dict[str, str]) -> dict[str, Any]:
             F.coalesce(F.sum((F.col("status") == status).cast("bigint")), F.lit(0)).alias(name)
             for name, status in of.items()
         ),
+        F.count(F.when((F.col("status") == READ) & (F.col("tokens") < fewest), 1)).alias("short"),
         F.coalesce(F.sum(F.col("replaced").cast("bigint")), F.lit(0)).alias("replaced"),
         F.coalesce(F.sum("text_bytes"), F.lit(0)).alias("text_bytes"),
         F.coalesce(F.sum(F.col("id").isNull().cast("bigint")), F.lit(0)).alias("without_id"),
@@ -100,18 +101,18 @@ def _count(sketched: DataFrame, missing: dict[str, str]) -> dict[str, Any]:
 
 def find_short_texts(corpus: RunRows, options: PairsOptions | DedupOptions) -> dict[str, Any] | None:
     """Return how many texts are short for the shingles, and what to try; None if few are."""
-    fewest = fewest_shingles(options)
-    if fewest is None:
+    if fewest_shingles(options) is None:
         return None
-    texts = corpus.sketched.where(F.col("status") == READ)
 
     def median() -> int:
+        texts = corpus.sketched.where(F.col("status") == READ)
         middle = F.expr("percentile_disc(0.5) within group (order by tokens)")
         return int(as_table(texts.agg(middle.alias("median")))["median"][0].as_py())
 
     counts = corpus.counts
-    short = texts.where(F.col("tokens") < fewest).count()
-    return describe_short_texts(short, counts["documents"] - counts["empty"] - counts["unreadable"], median, options)
+    return describe_short_texts(
+        counts["short"], counts["documents"] - counts["empty"] - counts["unreadable"], median, options
+    )
 
 
 def _check_ids(sketched: DataFrame, counts: dict[str, Any], options: PairsOptions | DedupOptions) -> None:
@@ -133,21 +134,28 @@ def collapse(corpus: RunRows, best: Column, store: Store) -> Contents:
     grouped = (
         corpus.sketched.where(F.col("status") == READ)
         .groupBy("digest")
-        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"),
-            F.count_distinct("text").alias("texts"))
+        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"))
         .select(
-            "digest", "copies", "texts", "best", F.col("one.id").alias("first"),
+            "digest", "copies", "best", F.col("one.id").alias("first"),
             *(F.col(f"one.{name}").alias(name) for name in ("tokens", "bytes", "draw", "keys", "sketch")),
         )
     )  # fmt: skip
     table = store.keep(grouped, "contents")
-    copies, texts = F.col("copies"), F.col("texts")
+    copies = F.col("copies")
     totals = table.agg(
         F.count(F.lit(1)).alias("contents"),
         F.coalesce(F.sum(copies - 1), F.lit(0)).alias("identical"),
-        F.coalesce(F.sum(copies - texts), F.lit(0)).alias("verbatim"),
         F.coalesce(F.sum(F.expr("copies * (copies - 1) div 2")), F.lit(0)).alias("identical_pairs"),
         F.coalesce(F.sum("tokens"), F.lit(0)).alias("tokens"),
     )
     [counts] = as_table(totals).to_pylist()
-    return Contents(table, counts)
+    return Contents(table, {**counts, "verbatim": _count_verbatim(corpus, counts) if counts["identical"] else 0})
+
+
+def _count_verbatim(corpus: RunRows, counts: dict[str, int]) -> int:
+    """Count the copies that equal an earlier one in every byte.
+
+    In the table of contents this would be a count of distinct values, for which whole rows cross the network twice.
+    """
+    texts = corpus.sketched.where(F.col("status") == READ).select("digest", "text").distinct().count()
+    return counts["contents"] + counts["identical"] - int(texts)

@@ -20,21 +20,20 @@ def document_pairs(corpus: RunRows, contents: Contents, pairs: DataFrame, link: 
     """Return the pairs of documents, the lesser id on the left; with `link`, a copy has a pair with its first only."""
     copied = contents.table.where("copies > 1").select("digest", "first")
     members = corpus.sketched.where(F.col("status") == READ).select("id", "digest")
-    copies = members.join(copied, "digest")
+    copies = members.join(_small(copied, contents.counts["identical"]), "digest")
     if link:
-        ids = contents.table.select("digest", F.col("first").alias("id"))
+        both = pairs.withColumn("left_id", F.col("left_first")).withColumn("right_id", F.col("right_first"))
         identical = copies.where(F.col("id") != F.col("first")).select(
             F.col("first").alias("left"), F.col("id").alias("right")
         )
     else:
         ids = members.select("digest", "id")
+        both = pairs.join(ids.toDF("left_digest", "left_id"), "left_digest")
+        both = both.join(ids.toDF("right_digest", "right_id"), "right_digest")
         other = copies.select("digest", F.col("id").alias("other"))
         identical = copies.join(other, "digest").where(F.col("id") < F.col("other"))
         identical = identical.select(F.col("id").alias("left"), F.col("other").alias("right"))
     equal = [F.lit(one.equal).cast("double").alias(one.name) for one in _COLUMNS]
-    left = ids.toDF("left_digest", "left_id")
-    right = ids.toDF("right_digest", "right_id")
-    both = pairs.join(left, "left_digest").join(right, "right_digest")
     swapped = F.col("left_id") > F.col("right_id")
     near = both.select(
         F.least("left_id", "right_id").alias("left"),
@@ -73,10 +72,10 @@ def removed_documents(corpus: RunRows, contents: Contents, leaders: DataFrame, p
     return members.join(near.union(copied), "digest").where(F.col("id") != F.col("because_of")).drop("digest")
 
 
-def clusters_of(corpus: RunRows, removed: DataFrame) -> DataFrame:
+def clusters_of(corpus: RunRows, removed: Counted) -> DataFrame:
     """Return the cluster of each readable document, named after its kept one."""
     readable = corpus.sketched.where(F.col("status") != UNREADABLE).select("id")
-    joined = readable.join(removed.select("id", "because_of"), "id", "left")
+    joined = readable.join(_small(removed.table.select("id", "because_of"), removed.count), "id", "left")
     cluster = F.coalesce("because_of", "id").alias("cluster")
     return joined.select("id", cluster, F.col("because_of").isNull().alias("kept"))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from twinset.engines.spark.corpus import Contents, Counted, RunRows
 from twinset.engines.spark.session import DataFrame, functions
-from twinset.engines.spark.steps.candidates import block_of, piece_of
+from twinset.engines.spark.steps.candidates import block_of, ends_of, piece_of
 from twinset.engines.spark.store import Store
-from twinset.engines.spark.tasks import verify
+from twinset.engines.spark.tasks import families, verify
 from twinset.engines.spark.tasks.settings import ID, Settings, item_columns
 from twinset.engines.spark.worker import in_tasks
 from twinset.system import batch_sizes
@@ -26,21 +26,35 @@ def verify_pairs(
     corpus: RunRows, contents: Contents, pairs: Counted, least: float, settings: Settings, store: Store
 ) -> DataFrame:
     """Return the pairs of contents that reach the threshold `least`, with their scores, stored."""
-    blocks = _blocks(_with_families(pairs.table), contents)
-    left = blocks.select(
-        "family", "block", F.col("left_digest").alias("digest"), F.col("right_digest").alias("partner")
-    )
-    right = blocks.select("family", "block", F.col("right_digest").alias("digest"), F.lit(None).alias("partner"))
-    members = left.union(right).groupBy("family", "block", "digest").agg(F.collect_list("partner").alias("partners"))
-    listed = members.join(contents.table.select("digest", "first", "tokens"), "digest")
+    few = pairs.count <= batch_sizes.BROADCAST_ROWS
+    listed = _listed_in_one_task(pairs.table, contents, settings) if few else _listed(pairs.table, contents)
     items = item_columns(corpus.rows.columns)
-    if pairs.count <= batch_sizes.BROADCAST_ROWS:
+    if few:
         listed = F.broadcast(listed)  # then only the texts that are needed cross the network
     texts = corpus.rows.join(listed, F.col(ID) == F.col("first"))
-    rows = texts.select("family", "block", "digest", "tokens", "partners", *(F.col(f"`{name}`") for name in items))
+    rows = texts.select(*verify.LEADING, *(F.col(f"`{name}`") for name in items))
     ordered = rows.repartition("family", "block").sortWithinPartitions("family", "block")
     found = in_tasks(ordered, verify.verify, {**settings, "least": least}, verify.COLUMNS)
     return store.keep(found, "pairs")
+
+
+def _listed_in_one_task(pairs: DataFrame, contents: Contents, settings: Settings) -> DataFrame:
+    """Return the documents of each block of a family, with their partners in it, of few pairs."""
+    rows = contents.table.select("digest", "first", "tokens").join(F.broadcast(ends_of(pairs)), "digest")
+    work = {**settings, "family_shingles": batch_sizes.FAMILY_SHINGLES}
+    given = rows.select("digest", "partner", "first", "tokens").repartition(1)
+    return in_tasks(given, families.list_families, work, families.COLUMNS)
+
+
+def _listed(pairs: DataFrame, contents: Contents) -> DataFrame:
+    """Return the same, by joins: for more pairs than one task can hold."""
+    blocks = _blocks(_with_families(pairs), contents)
+    members = (
+        ends_of(blocks, "family", "block")
+        .groupBy("family", "block", "digest")
+        .agg(F.collect_list("partner").alias("partners"))
+    )
+    return members.join(contents.table.select("digest", "first", "tokens"), "digest")
 
 
 def _with_families(pairs: DataFrame) -> DataFrame:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,15 @@ import pyarrow as pa
 
 from twinset.schema import Bytes, Hashes, Places
 
-__all__ = ["DIGEST_BYTES", "binary_rows", "digest_words", "digests_as_binary", "row_bytes", "whole_runs"]
+__all__ = [
+    "DIGEST_BYTES",
+    "NumberedEnds",
+    "binary_rows",
+    "digest_words",
+    "digests_as_binary",
+    "row_bytes",
+    "whole_runs",
+]
 
 DIGEST_BYTES = 16
 
@@ -42,6 +52,34 @@ def digest_words(column: pa.Array) -> Hashes:
     """Return binary digests as uint64 (n, 2)."""
     words: Hashes = row_bytes(column, DIGEST_BYTES).view(">u8").astype(np.uint64)
     return words
+
+
+@dataclass(frozen=True)
+class NumberedEnds:
+    """The documents of pairs, numbered in the order of their digests.
+
+    `rows` has a row of each document in the table of ends. Pair i is left[i] < right[i].
+    """
+
+    digests: Hashes
+    rows: Places
+    left: Places
+    right: Places
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Self:
+        """Number rows (digest, partner, …): for each pair one of its lesser digest, and one without a partner."""
+        partners = table.column("partner").combine_chunks()
+        lesser = np.flatnonzero(np.asarray(partners.is_valid()))
+        digests = [digest_words(one) for one in (table.column("digest").combine_chunks(), partners.drop_null())]
+        whole = np.concatenate(digests)
+        order = np.lexsort((whole[:, 1], whole[:, 0]))
+        starts = np.ones(len(order), np.bool_)
+        starts[1:] = (whole[order[1:]] != whole[order[:-1]]).any(axis=1)
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = np.cumsum(starts) - 1
+        # The sort is stable, and every document has a row of its own before it is a partner.
+        return cls(whole[order[starts]], order[starts], numbers[lesser], numbers[table.num_rows :])
 
 
 def whole_runs(

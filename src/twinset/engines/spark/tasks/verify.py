@@ -14,20 +14,22 @@ from twinset.engines.spark.tasks.settings import Batches, Settings, TaskOptions,
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.schema import Hashes, Numbers, Places
 
-__all__ = ["COLUMNS", "verify"]
+__all__ = ["COLUMNS", "LEADING", "verify"]
 
 COLUMNS = (
-    "left_digest binary, right_digest binary, shared bigint, similarity double, left_in_right double, "
-    "right_in_left double"
+    "left_digest binary, right_digest binary, left_first string, right_first string, shared bigint, similarity double, "
+    "left_in_right double, right_in_left double"
 )
+LEADING = ("family", "block", "digest", "first", "tokens", "partners")
+"""The columns of rows before those of the items."""
 _TOKENS = 1 << 21  # of the documents that are loaded together, or those of one group
 
 
 def verify(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
     """Yield the pairs that reach the threshold, with their scores.
 
-    The first columns are family, block, digest, tokens and partners, the others those of the items. A family, or a
-    block of one, has adjacent rows; partners are digests of the same block, all greater than the row's own.
+    A family, or a block of one, has adjacent rows; partners are digests of the same block, all greater than the row's
+    own.
     """
     work = opened(settings)
     threshold = settings["least"]
@@ -37,6 +39,7 @@ def verify(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
 
     for table, runs in whole_runs(batches, ("family", "block"), size, _TOKENS):
         digests = digest_words(table.column("digest").combine_chunks())
+        firsts = table.column("first").combine_chunks()
         lefts, rights = _pairs(table.column("partners").combine_chunks(), runs, digests)
         sets = _sets(table, work)
         for start in range(0, max(1, len(lefts)), 1 << 20):
@@ -45,15 +48,19 @@ def verify(batches: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
             passed = shared > 0 if threshold > 0 else np.ones(len(shared), np.bool_)
             left, right, shared = left[passed], right[passed], shared[passed]
             found = scores(shared, sets.sizes[left], sets.sizes[right])
-            columns = [digests_as_binary(digests[left]), digests_as_binary(digests[right]), shared.astype(np.int64)]
-            names = ["left_digest", "right_digest", "shared"]
-            yield pa.record_batch(
-                [*columns[:2], pa.array(columns[2]), *map(pa.array, found.values())], [*names, *found]
-            )
+            near = {
+                "left_digest": digests_as_binary(digests[left]),
+                "right_digest": digests_as_binary(digests[right]),
+                "left_first": firsts.take(pa.array(left)),
+                "right_first": firsts.take(pa.array(right)),
+                "shared": pa.array(shared.astype(np.int64)),
+                **{name: pa.array(values) for name, values in found.items()},
+            }
+            yield pa.record_batch(list(near.values()), names=list(near))
 
 
 def _sets(table: pa.Table, work: TaskOptions) -> Sets:
-    items = table.drop_columns(["family", "block", "digest", "tokens", "partners"])
+    items = table.drop_columns(list(LEADING))
     tokens = np.asarray(table.column("tokens").combine_chunks())
     _, block = open_block(items, work.options)
     sets = Sets.with_room(tokens)
