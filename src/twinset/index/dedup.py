@@ -43,7 +43,9 @@ from twinset.system import batch_sizes
 from twinset.wording import counted, quoted
 
 _IDS = 1 << 16
-_OWN_OPTIONS = {"threshold", "contained", "codes", "vectors", "images", "distance"}
+_OWN_OPTIONS = {
+    *("threshold", "contained", "text", "group", "item", "weight", "codes", "vectors", "images", "distance"),
+}
 """Options of a run that are not those of the index, though some have the same names."""
 
 
@@ -76,10 +78,9 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     """Return the options of a run: those given, and for the hashing those of the index."""
     stored = index.settings.options
     if stored.item_kind != "text":
-        documents = "sets" if stored.item_kind == "items" else stored.item_kind
         raise OptionError(
-            f"{index.name}: the index holds {documents}; dedup --index needs an index of texts; use twinset index "
-            "query, or remove copies with dedup --against"
+            f"{index.name}: the index holds {stored.documents_are}; dedup --index needs an index of texts; use twinset "
+            "index query, or remove copies with dedup --against"
         )
     if stored.store == "none":
         raise OptionError(

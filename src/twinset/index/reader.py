@@ -344,7 +344,8 @@ class IndexReader:
     def texts(self, ids: Sequence[str]) -> list[str]:
         """Return the texts of documents in the order of the ids; the index must store texts."""
         if not self._kind.are_texts:
-            why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
+            ours = self.settings.options
+            why = f"store is {ours.store!r}" if ours.measure == "jaccard" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
         with self._reading():
             return exporting.texts_of(self._backend, checked_ids(ids))

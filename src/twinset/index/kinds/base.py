@@ -306,6 +306,14 @@ def kind_for(settings: Settings) -> Kind:
 
             return LearnedKind(settings)
         return VectorKind(settings)
+    if name == "records":
+        from twinset.index.kinds.columns.records import RecordKind
+
+        return RecordKind(settings)
+    if name == "weighted":
+        from twinset.index.kinds.columns.weighted import WeightedKind
+
+        return WeightedKind(settings)
     from twinset.index.kinds.texts import TextKind
 
     return TextKind(settings)

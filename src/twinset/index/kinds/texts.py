@@ -27,14 +27,16 @@ from twinset.index.kinds.text_entries import (
     make_entries,
     sets_of,
     sketch_texts,
+    slots_of,
+    stored_width,
+    unpacked_rows,
 )
 from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
 from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import PassageQueryOptions, QueryOptions, SourceOptions
 from twinset.plan import band_probability
-from twinset.schema import Shingles, Sketches
-from twinset.sketches.minhash import sketch
+from twinset.schema import Sketches
 
 
 class TextKind(Kind):
@@ -54,7 +56,7 @@ class TextKind(Kind):
 
     @property
     def _of_sets(self) -> bool:
-        return self.settings.options.items is not None
+        return self.settings.options.item_kind == "items"
 
     @property
     def content(self) -> pa.Field | None:
@@ -77,7 +79,7 @@ class TextKind(Kind):
         if self.are_texts:
             return [pack(text.encode()) for text in batch.column("text").to_pylist()]
         contents: list[bytes] = batch.column("hashes").to_pylist()
-        counts = 8 * np.asarray(batch.column("shingles")).astype(np.int64)
+        counts = stored_width(self.settings) * np.asarray(batch.column("shingles")).astype(np.int64)
         if [len(one) for one in contents] != counts.tolist():
             raise DamagedError(f"{path} is damaged: the number of shingle hashes of a document is wrong")
         return contents
@@ -88,19 +90,21 @@ class TextKind(Kind):
         return self._store == "text"
 
     def source_columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Return the column of lists for an index of sets."""
+        """Return the columns of an index of sets, unless others are given."""
+        ours, name = self.settings.options, "sets" if self._of_sets else "texts"
+        if options.item_kind == "weighted":
+            raise OptionError(f"--weight {options.weight} does not fit: the index holds {name}; leave it out")
         other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
         if not self._of_sets and options.item_kind != "text" and other is None:
             flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
             raise OptionError(f"{flag} {column} is for sets, but the index holds texts; leave it out")
         if other is not None:
-            documents = "sets" if self._of_sets else "texts"
-            raise OptionError(f"{other} does not fit: the index holds {documents}; leave it out")
-        if options.group is not None:
-            if self.settings.options.bag:
-                raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
+            raise OptionError(f"{other} does not fit: the index holds {name}; leave it out")
+        if options.group is not None and ours.bag:
+            raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
+        if options.group is not None or options.items is not None or not self._of_sets:
             return {}
-        return {"items": options.items or self.settings.options.items} if self._of_sets else {}
+        return {name: getattr(ours, name) for name in ("items", "group", "item")}
 
     def is_single(self, what: Any) -> bool:
         """Whether a query is one document: a string, or in an index of sets a set."""
@@ -187,7 +191,7 @@ class TextKind(Kind):
     def nearest_by(self, backend: Backend) -> str:
         """Compare all contents if they can be listed in memory, else all sketches, or what shares a band."""
         documents = backend.count()
-        if self._store != "none" and (documents <= MOST_READ or are_listed(backend)):
+        if self._store != "none" and (documents <= MOST_READ or are_listed(backend, self.settings)):
             return "all"
         return "sketches" if documents <= MOST_SCANNED else "bands"
 
@@ -224,9 +228,9 @@ class TextKind(Kind):
         if content is None:
             return False
         if self._store == "shingles":
-            return len(content) % 8 == 0
+            return len(content) % stored_width(self.settings) == 0
         try:
-            unpack_text(content)
+            unpacked_rows([unpack_text(content).encode()], self.settings)
         except DamagedError:
             return False
         return True
@@ -236,10 +240,8 @@ class TextKind(Kind):
         contents = [one.content or b"" for one in documents]
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
-            texts = pa.array([unpack(content) for content in contents], pa.large_binary())
+            texts = unpacked_rows([unpack(content) for content in contents], self.settings)
             sketched = sketch_texts(texts, self.settings, sets=False)
             return SketchRows(numbers, sketched.shingles, sketched.slots)
         sets = sets_of(contents, self.settings)
-        shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
-        slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)
-        return SketchRows(numbers, sets.sizes, slots)
+        return SketchRows(numbers, sets.sizes, slots_of(sets, self.settings))
