@@ -21,7 +21,7 @@ from twinset.errors import DamagedError, SourceError
 from twinset.index.kinds.anchors import keys_of_texts
 from twinset.index.kinds.columns import weighted_sets
 from twinset.index.kinds.columns.weighted_sets import SetsWithWeights
-from twinset.index.kinds.pack_text import pack, unpack, unpacked_size
+from twinset.index.kinds.pack_text import pack, unpack, unpack_text, unpacked_size
 from twinset.index.kinds.samples import sampled
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets
@@ -286,6 +286,19 @@ def whole_contents(contents: Sequence[bytes | None], settings: Settings) -> list
 def stored_width(settings: Settings) -> int:
     """Return the bytes of a shingle or an element where these are stored."""
     return weighted_sets.BYTES if settings.options.item_kind == "weighted" else 8
+
+
+def are_whole(contents: Sequence[bytes | None], settings: Settings) -> bool:
+    """Whether the stored contents of documents can be read."""
+    try:
+        kept = whole_contents(contents, settings)
+        if settings.options.item_kind == "weighted":
+            sets_of(kept, settings)
+        elif settings.options.store == "text":
+            unpacked_rows([unpack_text(one).encode() for one in kept], settings)
+    except DamagedError:
+        return False
+    return True
 
 
 def _unpack_sets(kept: Sequence[bytes], settings: Settings) -> Sets:

@@ -21,6 +21,7 @@ from twinset.index.kinds.text_entries import (
     Keys,
     RaggedKeys,
     SketchedBatch,
+    are_whole,
     content_keys,
     count_short,
     keys_of,
@@ -93,7 +94,7 @@ class TextKind(Kind):
         """Return the columns of an index of sets, unless others are given."""
         ours, name = self.settings.options, "sets" if self._of_sets else "texts"
         if options.item_kind == "weighted":
-            raise OptionError(f"--weight {options.weight} does not fit: the index holds {name}; leave it out")
+            raise OptionError(f"--weight does not fit: the index holds {name}; leave it out")
         other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
         if not self._of_sets and options.item_kind != "text" and other is None:
             flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
@@ -209,8 +210,9 @@ class TextKind(Kind):
         """Yield documents whose sketch does not fit their content."""
         if self._store == "none":
             return
-        whole = [one for one in documents if self._is_whole(one.content)]
-        if len(whole) < len(documents):
+        whole = documents
+        if not are_whole([one.content for one in documents], self.settings):
+            whole = [one for one in documents if are_whole([one.content], self.settings)]
             numbers = {one.number for one in whole}
             lost = (one for one in documents if one.number not in numbers)
             yield from ((one, f"its stored {self._store} cannot be read") for one in lost)
@@ -222,18 +224,6 @@ class TextKind(Kind):
                 yield one, f"the number of shingles does not match the stored {self._store}"
             elif again.shingles[place] and (sketches.slots[row] != again.slots[place]).any():
                 yield one, f"the sketch does not match the stored {self._store}"
-
-    def _is_whole(self, content: bytes | None) -> bool:
-        """Whether the content of a document can be read."""
-        if content is None:
-            return False
-        if self._store == "shingles":
-            return len(content) % stored_width(self.settings) == 0
-        try:
-            unpacked_rows([unpack_text(content).encode()], self.settings)
-        except DamagedError:
-            return False
-        return True
 
     def _sketched_again(self, documents: list[Document]) -> SketchRows:
         """Sketch documents again from their contents."""

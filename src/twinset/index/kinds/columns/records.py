@@ -34,8 +34,8 @@ class RecordKind(TextKind):
         if options.was_given("text") and options.text != columns:
             given = [options.text] if isinstance(options.text, str) else list(options.text)
             raise OptionError(
-                f"text is {' and '.join(map(repr, given))}, and the index holds records of {self._described}; leave it "
-                "out, and give the columns these names"
+                f"text is {' and '.join(map(repr, given))}, and the index holds records of "
+                f"{' and '.join(map(repr, columns or ()))}; leave it out, and give the columns these names"
             )
         return {"text": columns}
 

@@ -31,9 +31,9 @@ class WeightedKind(TextKind):
         if options.item_kind == "weighted":
             return {}
         if options.item_kind in ("items", "groups"):
-            flag, column = ("--items", options.items) if options.group is None else ("--group", options.group)
             raise OptionError(
-                f"{flag} {column} lacks the weights, and the index holds weighted sets; name their column with --weight"
+                f"{options.item_flag} is given without --weight, and the index holds weighted sets; name the column of "
+                "the weights with --weight"
             )
         if options.item_kind != "text" or options.was_given("text"):
             raise OptionError(f"{options.item_flag} does not fit: the index holds weighted sets; leave it out")
