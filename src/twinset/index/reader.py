@@ -196,7 +196,7 @@ class IndexReader:
             batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        reading, sketch = source_options(kind, options), kind.picture_sketch(any_orientation=any_orientation)
+        reading, sketch = source_options(kind, options, what), kind.picture_sketch(any_orientation=any_orientation)
         documents = DocumentBatches(what, reading, progress, self._backend.files(), sketch)
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
@@ -296,7 +296,7 @@ class IndexReader:
             batch.note(queries.replaced)
             return batch, queries
 
-        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        documents = DocumentBatches(what, source_options(kind, options, what), progress, self._backend.files())
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
                 with self._reading():

@@ -173,9 +173,17 @@ def test_an_index_of_long_tables_knows_their_columns(new_index: NewIndex) -> Non
     assert index.settings.format == 6
     assert index.add(table).added == 2
     assert index.query(table, k=2)["similarity"].to_pylist() == [1, 1 / 3, 1, 1 / 3]
-    assert index.add({"c": ["x", "z"]}, items="list").added == 1
+    assert index.add({"c": ["x", "z"]}).added == 1
+    assert index.add({"c": ["x", "z"]}, items="list").unchanged == 1
+    assert index.query([["x", "z"], None, {"y"}], k=1)["id"].to_pylist() == ["b", "a"]
+    assert index.query([{"user": "q", "movie": "y"}], k=1).to_pylist()[0]["query"] == "q"  # a row
     assert index.query({"x", "z"})["id"].to_pylist() == ["b", "c", "a"]
     assert index.verify() == []
+    rated = new_index(group="user", item="movie", weight="w", threshold=0.3)
+    assert rated.add(table).added == 2
+    assert rated.add({"c": {"x": 1, "z": 4}}).added == 1
+    assert rated.query([{"x": 2, "z": 4}], k=2)["id"].to_pylist() == ["b", "c"]
+    assert rated.query({"q": {"y": 3}}, k=1)["query"].to_pylist() == ["q"]
 
 
 def test_records_contain_and_are_contained(new_index: NewIndex, tmp_path: Path) -> None:
