@@ -35,7 +35,9 @@ def _users() -> dict[str, Weights]:
         else:
             base, more = dice.choice(list(found.values())), 0.1 * (number % 4)
             found[f"user {number}"] = {element: weight + more for element, weight in base.items()}
-    return {**found, "empty": {}, "é": {"e1": 0.1, "e2": 1e-3}, "Z": {"e1": 0.1, "e2": 1e-3}}
+    found |= {"empty": {}, "é": {"e1": 0.1, "e2": 1e-3}, "Z": {"e1": 0.1, "e2": 1e-3}}
+    # As similar as can be, and of very different numbers of elements.
+    return {**found, "one": {"e3": 90.0}, "many": {"e3": 90.0, **{f"t{number}": 0.01 for number in range(30)}}}
 
 
 def write_long(path: Path, documents: Mapping[str, Weights]) -> Path:
@@ -53,9 +55,14 @@ def write_long(path: Path, documents: Mapping[str, Weights]) -> Path:
 
 
 def write_lists(path: Path, documents: Mapping[str, Weights]) -> Path:
-    """Write lists of elements and of weights, with an element of weight 0."""
+    """Write lists of elements and of weights: each element three times, the heaviest first, and one of weight 0."""
     rows = (
-        {"id": id, "tags": [*weights, "zero"], "counts": [*weights.values(), 0]} for id, weights in documents.items()
+        {
+            "id": id,
+            "tags": [*[element for element in weights for _ in range(3)], "zero"],
+            "counts": [*[weight * share for weight in weights.values() for share in (0.7, 0.1, 0.2)], 0],
+        }
+        for id, weights in documents.items()
     )
     path.write_bytes(b"\n".join(map(orjson.dumps, rows)))
     return path
