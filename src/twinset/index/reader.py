@@ -124,8 +124,9 @@ class IndexReader:
         Parameters
         ----------
         what
-            A text, a code or a vector, like the documents of the index. Or many: a list of texts, a mapping id → text,
-            a table, an array, or a path (`pathlib.Path`).
+            A text, a set, a code or a vector, like the documents of the index; a record is a mapping from column to
+            text, a weighted set one from element to weight. Or many: a list of texts, a mapping id → text, a table, an
+            array, or a path (`pathlib.Path`).
         k
             Return the k most similar documents, even those below the threshold of the index, unless `threshold` or
             `distance` is given. Pictures are then compared by their colour layouts, and by their hashes if a `distance`
