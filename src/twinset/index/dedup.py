@@ -95,7 +95,8 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     inherited = {name: getattr(stored, name) for name in fixed} | sizes
     threshold = given.get("threshold", stored.threshold)
-    options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
+    column = {} if stored.text is None else {"text": stored.text}
+    options = DedupOptions.of(**{**column, **given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "

@@ -31,8 +31,7 @@ FORMAT, UNFINISHED, MEASURED, LAYOUTS, COLUMNS = 4, 0, 3, 5, 6
 3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
 4: adds `anchors` and `samples`, for all kinds of documents.
 5: the tables of 4 with pictures whose sketches also have colour layouts.
-6: the tables of 4 with documents that are read from several columns: records, weighted sets, and sets whose index names
-the columns of a long table.
+6: the tables of 4 with columns that are new in the options: of records, of weighted sets, of long tables, of texts.
 """
 NEWEST = COLUMNS
 """The newest format that this version knows."""
@@ -220,8 +219,8 @@ class Settings:
 
 
 def _has_columns(options: IndexOptions) -> bool:
-    """Whether documents are read from several columns, which older versions do not know."""
-    return options.item_kind in ("records", "weighted") or options.group is not None
+    """Whether the options name columns that older versions do not know."""
+    return any(column is not None for column in (options.text, options.group, options.weight))
 
 
 def _is_possible(format: int, options: IndexOptions) -> bool:

@@ -154,7 +154,7 @@ def test_other_columns_are_refused(new_index: NewIndex, tmp_path: Path) -> None:
 
 def test_options_that_make_no_sense_together(place: Place) -> None:
     for words, why in (
-        ({"text": "name"}, "needs two or more"), ({"text": ("a", "a")}, "names the column 'a' twice"),
+        ({"text": ("a", "a")}, "names the column 'a' twice"),
         ({"text": ("a", "b"), "items": "c"}, "each select a kind"), ({"weight": "w"}, "weight needs"),
         ({"group": "g"}, "group needs item="), ({"items": "a", "weight": "w", "store": "none"}, "store is 'none'"),
         ({"items": "a", "weight": "w", "contained": True}, "contained does not apply to weighted sets"),
@@ -184,6 +184,22 @@ def test_an_index_of_long_tables_knows_their_columns(new_index: NewIndex) -> Non
     assert rated.add({"c": {"x": 1, "z": 4}}).added == 1
     assert rated.query([{"x": 2, "z": 4}], k=2)["id"].to_pylist() == ["b", "c"]
     assert rated.query({"q": {"y": 3}}, k=1)["query"].to_pylist() == ["q"]
+
+
+def test_an_index_of_texts_knows_their_column(new_index: NewIndex, tmp_path: Path) -> None:
+    rows_of_texts = [{"id": "a", "body": "one two three", "title": "four five six"}]
+    index = new_index(text="body", shingle="word:1")
+    assert index.settings.format == 6
+    assert index.add(rows_of_texts).added == 1
+    assert index.texts(["a"]) == ["one two three"]
+    assert index.query(rows_of_texts, text="title").num_rows == 0
+    assert index.query(rows_of_texts)["id"].to_pylist() == ["a"]
+    result = twinset.dedup([*rows_of_texts, {"id": "b", "body": "seven", "title": "x"}], index=index)
+    assert result.summary["kept"] == 2
+    assert index.texts(["b"]) == ["seven"]
+    with pytest.raises(OptionError, match="text does not fit: the index holds texts"):
+        index.add(rows_of_texts, text=("body", "title"))
+    assert new_index(text="body", shingle="auto", sample=[rows_of_texts]).settings.options.shingle == "word:1"
 
 
 def test_records_contain_and_are_contained(new_index: NewIndex, tmp_path: Path) -> None:

@@ -90,9 +90,10 @@ def _option_rows(found: dict[str, Any]) -> list[tuple[str, object]]:
 
 def _shingles(options: dict[str, Any]) -> list[str]:
     """Say what the documents are made of: shingles of a text or of several columns, or elements of columns."""
-    if "text" in options:
-        return [f"{', '.join(map(str, options['text']))}; {options['shingle']} where a column names none"]
+    text = options.get("text")
+    if isinstance(text, list):
+        return [f"{' and '.join(map(str, text))}; {options['shingle']} where a column names none"]
     if "items" not in options and "group" not in options:
-        return [options["shingle"]]
+        return [options["shingle"], *([f"of {text}"] if text else [])]
     columns = options["items"] if "items" in options else f"{options['item']} by {options['group']}"
     return [f"elements of {columns}", *([f"weighted by {options['weight']}"] if "weight" in options else [])]

@@ -338,7 +338,8 @@ def _with_measured_shingle(options: IndexOptions) -> IndexOptions:
     from twinset.index.read_batches import DocumentBatches  # this module is imported there
 
     source = options.sample[0] if len(options.sample) == 1 else tuple(options.sample)
-    documents = DocumentBatches(source, IndexedOptions.of(), Silent(), [])
+    columns = {} if options.text is None else {"text": options.text}
+    documents = DocumentBatches(source, IndexedOptions.of(**columns), Silent(), [])
     measured = documents.read(lambda batch: measure_texts(batch.texts, options), "measuring texts")
     return dataclasses.replace(options, shingle=choose_shingle(measured, options.threshold)["shingle"], sample=())
 

@@ -179,8 +179,7 @@ class TextSearcher(Searcher):
             mask = _LOW if by_threshold else _WHOLE
             kernels.matches(queries.slots, documents.slots, query_rows[chosen], places, mask, matches)
             theirs = documents.shingles[places]
-            sizes = queries.shingles[query_rows[chosen]], theirs
-            near = self._may_reach(*sizes, limits.threshold)
+            near = self._may_reach(queries.shingles[query_rows[chosen]], theirs, limits.threshold)
             stay = np.flatnonzero((matches >= least) & near)
             kept.append(_Candidates(query_rows[chosen[stay]], numbers[chosen[stay]], matches[stay], theirs[stay]))
         if not kept:

@@ -91,7 +91,7 @@ class TextKind(Kind):
         return self._store == "text"
 
     def source_columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Return the columns of an index of sets, unless others are given."""
+        """Return the columns of the index, unless others are given."""
         ours, name = self.settings.options, "sets" if self._of_sets else "texts"
         if options.item_kind == "weighted":
             raise OptionError(f"--weight does not fit: the index holds {name}; leave it out")
@@ -103,7 +103,9 @@ class TextKind(Kind):
             raise OptionError(f"{other} does not fit: the index holds {name}; leave it out")
         if options.group is not None and ours.bag:
             raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
-        if options.group is not None or options.items is not None or not self._of_sets:
+        if not self._of_sets:
+            return {} if ours.text is None or options.was_given("text") else {"text": ours.text}
+        if options.group is not None or options.items is not None:
             return {}
         return {name: getattr(ours, name) for name in ("items", "group", "item")}
 

@@ -58,10 +58,11 @@ class IndexOptions(PlanOptions, ShingleOptions):
 
     text: str | tuple[str, ...] | None = option(
         None,
-        "Documents are records of several text columns, each given as COLUMN[,SHINGLE[,WEIGHT]].",
+        "Text column that index add and index query read unless they name another. Several columns make records, each "
+        "given as COLUMN[,SHINGLE[,WEIGHT]].",
         checks.optional(_ITEM_SPECS["text"].check),
         "COLUMN",
-        default_text="documents are texts, whose column index add names",
+        default_text="text",
         common=True,
     )
     items: str | None = option(
@@ -160,12 +161,12 @@ class IndexOptions(PlanOptions, ShingleOptions):
 
     @property
     def _text_kind(self) -> str:
-        return "text" if self.text is None else "records"
+        return "records" if isinstance(self.text, tuple) else "text"
 
     @property
     def text_columns(self) -> tuple[TextColumn, ...]:
         """The columns of a record."""
-        return () if self.text is None else text_columns_of(self.text)
+        return text_columns_of(self.text) if isinstance(self.text, tuple) else ()
 
     @property
     def documents_are(self) -> str:
@@ -234,11 +235,6 @@ class IndexOptions(PlanOptions, ShingleOptions):
         given += ["--images"] if self.images else []
         if len(given) > 1:
             raise OptionError(f"{' and '.join(given)} each select a kind of documents; leave all but one out")
-        if isinstance(self.text, str):
-            raise OptionError(
-                f"text is {self.text!r}, a single column; an index of records needs two or more, each with its own "
-                "--text; that of an index of texts is named when documents are added: index add --text"
-            )
         check_set_columns(self.items, self.group, self.item, self.weight)
         if self.group is not None and self.bag:
             raise OptionError("--bag cannot be used with --group, whose rows make sets; leave it out, or use --items")
