@@ -1,4 +1,4 @@
-"""The ten nearest of each of many baskets, at any distance; and of queries in an index of a million sets.
+"""The ten nearest of each of many baskets, at any distance; and of queries in indexes of sets and of weighted sets.
 
 The baskets are those of the part *Baskets*. Twinset is timed as a whole process, from a Parquet file to a file of
 scored pairs, and its neighbours of a sample are compared with brute force, which shares no code with it.
@@ -28,7 +28,7 @@ from benchmarks.skewed_sets import elements_of
 from benchmarks.writing import kernel
 
 TOP, SAMPLE, SEED = 10, 1_000, 11
-SETS, FAMILY, MEAN = 1_000_000, 20, 50
+SETS, WEIGHTED, FAMILY, MEAN = 1_000_000, 200_000, 20, 50
 SLOWER, FASTER, P50 = 1.5, 10.0, 0.020
 PRODUCT = Peer(
     "sparse_dot_topn", ("sparse-dot-topn==1.2.0", "scipy==1.17.1", ARROW), "benchmarks.peers.sparse_topn_baskets",
@@ -57,7 +57,8 @@ def measure(setting: Setting) -> dict[str, Any]:
         if "best" in one:
             one["times"] = one["scaled"] / own["best"]
             say(f"  {one['name']}: {one['scaled']:,.0f} s, {one['times']:.1f} times")
-    return {"users": users, "own": own, "contestants": contestants, "index": _index(setting)}
+    indexes = {"index": _index(setting, SETS), "weighted": _index(setting, WEIGHTED, "--weighted")}
+    return {"users": users, "own": own, "contestants": contestants, **indexes}
 
 
 def _own(setting: Setting, path: Path) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _peer(setting: Setting, peer: Peer, path: Path, users: int) -> dict[str, Any
 def _compared(path: Path, found: Path, rows: Numbers) -> tuple[int, float]:
     """How many of some baskets have other neighbours, or other similarities, than by brute force; the median tenth."""
     values, offsets = elements_of(path)
-    right = nearest(values.astype(np.int64), offsets, rows, TOP)
+    right = nearest(values.astype(np.int64), np.ones(len(values)), offsets, rows, TOP)
     table = pq.read_table(found)
     left = np.array(table["left"].to_pylist(), np.int64)
     ours = np.array(table["similarity"])
@@ -101,27 +102,28 @@ def _compared(path: Path, found: Path, rows: Numbers) -> tuple[int, float]:
 
 
 @kernel
-def nearest(values: Numbers, offsets: Numbers, rows: Numbers, top: int) -> Floats:
-    """The similarities of the nearest of each of some sets, descending, by comparing with all others."""
+def nearest(values: Numbers, weights: Floats, offsets: Numbers, rows: Numbers, top: int) -> Floats:
+    """The similarities of the nearest of each of some sets, descending, by comparing with all others: Σ min / Σ max."""
     best = np.zeros((len(rows), top))
-    has = np.zeros(values.max() + 1, np.bool_)
+    has = np.zeros(values.max() + 1)
+    totals = np.array([weights[offsets[i] : offsets[i + 1]].sum() for i in range(len(offsets) - 1)])
     for i in range(len(rows)):
-        mine = values[offsets[rows[i]] : offsets[rows[i] + 1]]
-        for item in mine:
-            has[item] = True
+        first, last = offsets[rows[i]], offsets[rows[i] + 1]
+        for at in range(first, last):
+            has[values[at]] = weights[at]
         for other in range(len(offsets) - 1):
-            common = 0
-            for item in values[offsets[other] : offsets[other + 1]]:
-                common += has[item]
-            score = common / (len(mine) + offsets[other + 1] - offsets[other] - common)
+            common = 0.0
+            for at in range(offsets[other], offsets[other + 1]):
+                common += min(has[values[at]], weights[at])
+            score = common / (totals[rows[i]] + totals[other] - common)
             if other != rows[i] and score > best[i, top - 1]:
                 at = top - 1
                 while at > 0 and best[i, at - 1] < score:
                     best[i, at] = best[i, at - 1]
                     at -= 1
                 best[i, at] = score
-        for item in mine:
-            has[item] = False
+        for at in range(first, last):
+            has[values[at]] = 0.0
     return best
 
 
@@ -140,35 +142,50 @@ def families(setting: Setting, count: int) -> Path:
                 more = np.searchsorted(upto, chance.random(size // 6))
                 sets.append(np.unique(np.concatenate([whole[chance.random(len(whole)) < 0.8], more])))
         lists = pa.array([sets[at] for at in chance.permutation(len(sets))[:count]], pa.list_(pa.int32()))
-        pq.write_table(pa.table({"id": np.arange(count), "items": lists}), path)
+        halves = np.random.default_rng([SEED, count, 1]).integers(1, 11, len(lists.values)) / 2
+        weights = pa.ListArray.from_arrays(lists.offsets, pa.array(halves))
+        pq.write_table(pa.table({"id": np.arange(count), "items": lists, "weights": weights}), path)
 
-    return written_once(setting.work / f"families-{count}.parquet", write)
+    return written_once(setting.work / f"weighted-families-{count}.parquet", write)
 
 
-def _index(setting: Setting) -> dict[str, Any]:
-    path = families(setting, 20_000 if setting.quick else SETS)
+def weights_of(path: Path) -> Floats:
+    """The weights of the elements of all sets, one set after the other; their sums are exact."""
+    lists = pq.read_table(path, columns=["weights"])["weights"]
+    return np.concatenate([chunk.flatten().to_numpy() for chunk in lists.chunks])
+
+
+def _index(setting: Setting, sets: int, *words: str) -> dict[str, Any]:
+    path = families(setting, sets // 50 if setting.quick else sets)
     setting.fresh("nearest.twinset-lock")
     place = setting.fresh("nearest.twinset")
-    done = run_program(sys.executable, "benchmarks.own_nearest_sets", str(path), str(place))
+    done = run_program(sys.executable, "benchmarks.own_nearest_sets", str(path), str(place), *words)
     say(f"  index: p50 {1e3 * done['p50']:.2f} ms, first query {done['first']:.1f} s, {done['wrong']} wrong")
     return done
 
 
 def goals(result: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
-    own, index = result["own"], result["index"]
+    own = result["own"]
     what = f"ten nearest of each of {result['users']:,} baskets"
     lines = [(f"{what}: wrong of a sample of {own['sample']:,}", "0", str(own["wrong"]), own["wrong"] == 0)]
     for one, goal in zip(result["contestants"], (1 / SLOWER, FASTER), strict=True):
         shown = f"{one['times']:.1f}×" if "times" in one else "not measured"
         lines.append((f"{what}, against {one['name']}", f"≥ {goal:.2g}×", shown, one.get("times", 0) >= goal))
-    what = f"ten nearest in an index of {index['sets']:,} sets"
-    lines.append((f"{what}, p50", f"≤ {1e3 * P50:.0f} ms", f"{1e3 * index['p50']:.2f} ms", index["p50"] <= P50))
-    lines.append((f"{what}: wrong of {index['checked']:,}", "0", str(index["wrong"]), index["wrong"] == 0))
+    for kind, index in _indexes(result):
+        what = f"ten nearest in an index of {index['sets']:,} {kind}"
+        lines.append((f"{what}, p50", f"≤ {1e3 * P50:.0f} ms", f"{1e3 * index['p50']:.2f} ms", index["p50"] <= P50))
+        lines.append((f"{what}: wrong of {index['checked']:,}", "0", str(index["wrong"]), index["wrong"] == 0))
     return lines
 
 
+def _indexes(result: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The indexes that were measured, and what each holds; earlier results have one."""
+    named = {"index": "sets", "weighted": "weighted sets"}
+    return [(kind, result[name]) for name, kind in named.items() if name in result]
+
+
 def table(result: dict[str, Any]) -> str:
-    own, index = result["own"], result["index"]
+    own = result["own"]
     lines = [
         f"The ten nearest of each of {result['users']:,} baskets; the tenth has a median similarity of"
         f" {own['tenth']:.3f}. Of {own['sample']:,} baskets compared with brute force, {own['wrong']} had others.",
@@ -184,13 +201,12 @@ def table(result: dict[str, Any]) -> str:
         few = one["queries"] < result["users"]
         how = f"; {one['queries']:,} queries among {one['users']:,} in {one['best']:.1f} s, scaled" if few else ""
         lines.append(f"| {one['name']} | {one['setup']}{how} | {one['scaled']:,.0f} | {one['times']:,.1f}× |")
-    return "\n".join(
-        [
-            *lines,
+    for kind, index in _indexes(result):
+        lines += [
             "",
-            f"An index of {index['sets']:,} sets with {index['elements']:,} elements, in SQLite: the first query, which"
-            f" lists all contents in memory, took {index['first']:.1f} s and {index['memory'] / 1e6:,.0f} MB; the next"
+            f"An index of {index['sets']:,} {kind} with {index['elements']:,} elements, in SQLite: the first query,"
+            f" which lists all contents in memory, took {index['first']:.1f} s and {index['memory'] / 1e6:,.0f} MB; the next"
             f" {index['queries']:,} had a p50 of {1e3 * index['p50']:.2f} ms and a p99 of {1e3 * index['p99']:.2f} ms."
             f" Their tenth neighbour has a similarity of at least 0.3.",
         ]
-    )
+    return "\n".join(lines)

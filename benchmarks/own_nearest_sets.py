@@ -1,4 +1,4 @@
-"""The ten nearest in an index of sets: how long a query takes, and whether it is right by brute force."""
+"""The ten nearest in an index of sets, or of weighted ones: the time of a query, and whether brute force agrees."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import twinset
-from benchmarks.skewed_sets import SEED, elements_of
+from benchmarks.nearest_sets import Floats, nearest, weights_of
+from benchmarks.skewed_sets import SEED, Items, elements_of
 from twinset.engines.local.budget import peak_bytes
 
 QUERIES, CHECKED, TOP, LEAST = 300, 100, 10, 0.3
@@ -20,15 +22,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("sets", type=Path)
     parser.add_argument("index", type=Path)
+    parser.add_argument("--weighted", action="store_true")
     arguments = parser.parse_args()
+    words = {"weight": "weights"} if arguments.weighted else {}
     start = time.perf_counter()
     if not arguments.index.exists():
-        with twinset.Index.create(arguments.index, items="items", store="shingles", threshold=0.8) as index:
+        with twinset.Index.create(arguments.index, items="items", **words, store="shingles", threshold=0.8) as index:
             index.add(arguments.sets)
     adding = time.perf_counter() - start
     values, offsets = elements_of(arguments.sets)
     rows = np.random.default_rng(SEED).choice(len(offsets) - 1, QUERIES, replace=False)
-    sets = [set(map(str, values[offsets[row] : offsets[row + 1]].tolist())) for row in rows]
+    weights = weights_of(arguments.sets) if arguments.weighted else None
+    sets = [query_of(values, weights, slice(offsets[row], offsets[row + 1])) for row in rows]
     before = peak_bytes()
     seconds, tenths, answers = [], [], []
     with twinset.Index.open(arguments.index, read_only=True) as index:
@@ -42,9 +47,8 @@ def main() -> None:
             answers.append(found["similarity"].to_numpy())
             tenths.append(float(answers[-1][-1]))
     near = np.array(tenths) >= LEAST
-    from benchmarks.nearest_sets import nearest
-
-    right = nearest(values.astype(np.int64), offsets, rows[:CHECKED], TOP)
+    ones = np.ones(len(values)) if weights is None else weights
+    right = nearest(values.astype(np.int64), ones, offsets, rows[:CHECKED], TOP)
     # The best of an index's answers is the set itself.
     wrong = sum(
         not np.array_equal(answers[at][1:], right[at][: TOP - 1]) for at in range(min(CHECKED, len(rows)))
@@ -60,6 +64,12 @@ def main() -> None:
             }
         )
     )  # fmt: skip
+
+
+def query_of(values: Items, weights: Floats | None, some: slice) -> Any:
+    """A set of a file as a query."""
+    names = map(str, values[some].tolist())
+    return set(names) if weights is None else dict(zip(names, weights[some].tolist(), strict=True))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,8 @@ class Client:
         Parameters
         ----------
         text
-            The text; for an index of sets, codes or vectors give ``items=``, ``code=`` or ``vector=`` instead.
+            The text; for an index of records, sets, weighted sets, codes or vectors give ``record=``, ``items=``,
+            ``weights=``, ``code=`` or ``vector=`` instead.
         index
             The name of the index.
         **asked

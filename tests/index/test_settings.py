@@ -109,7 +109,7 @@ def test_what_is_no_address(where: str) -> None:
 
 
 CHANGES: dict[str, tuple[type[StateError], str]] = {
-    "UPDATE settings SET value = '6' WHERE name = 'format'": (StateError, "has format 6, and this version .* up to 5"),
+    "UPDATE settings SET value = '7' WHERE name = 'format'": (StateError, "has format 7, and this version .* up to 6"),
     "UPDATE settings SET value = '99' WHERE name = 'hash_scheme'": (StateError, "made with hash scheme 99"),
     "DELETE FROM settings WHERE name = 'format'": (DamagedError, "settings of the index are damaged"),
     "DELETE FROM settings WHERE name = 'options'": (DamagedError, "settings of the index are damaged"),

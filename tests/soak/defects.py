@@ -656,8 +656,8 @@ INDEX = [
     ),
     Defect(
         "index/kinds/text_queries.py",
-        "np.maximum(*sizes) * (1.0 - 1e-12)",
-        "np.maximum(*sizes)",
+        "threshold * most * (1.0 - 1e-12)",
+        "threshold * most",
         f"{_SIZES}::test_the_threshold_is_inclusive_from_end_to_end",
     ),
     Defect(
@@ -708,7 +708,7 @@ PICTURES = [
         _ALBUM,
     ),
     Defect("index/settings.py", "format=max(self.format, FORMAT)", "format=FORMAT", _ALBUM),
-    Defect("index/settings.py", "options.images if format == LAYOUTS", "True if format == LAYOUTS", _ALBUM),
+    Defect("index/settings.py", "else LAYOUTS if options.images else FORMAT", "else LAYOUTS", _ALBUM),
     Defect(
         "sketches/images.py",
         "turned = [grids, grids.transpose(0, 2, 1, 3)]",
@@ -1515,8 +1515,62 @@ NEAREST = [
     ),
 ]
 
+_COLUMNS = "tests/index/kinds/test_columns.py"
+_COLUMNS_LIFE = "tests/index/kinds/test_columns_life.py"
+
+COLUMNS = [
+    Defect(
+        "index/content_lists.py",
+        "ranks_of(contents.ids) if settings.ties_by_id",
+        "ranks_of(contents.ids) if not settings.ties_by_id",
+        f"{_COLUMNS} -k nearest",
+    ),
+    Defect(
+        "index/kinds/text_queries.py",
+        "if self.settings.ties_by_id and len(found.numbers)",
+        "if not self.settings.ties_by_id",
+        f"{_COLUMNS} -k threshold",
+    ),
+    Defect(
+        "index/kinds/columns/weighted_queries.py",
+        "return np.ones(len(ours), np.bool_)",
+        "return super()._may_reach(ours, theirs, threshold)",
+        f"{_COLUMNS} -k threshold",
+    ),
+    Defect(
+        "documents/items/weighted.py",
+        "for weight in sorted(weights):",
+        "for weight in weights:",
+        f"{_COLUMNS} -k threshold",
+    ),
+    Defect(
+        "index/kinds/columns/weighted_sets.py",
+        "option=orjson.OPT_SORT_KEYS",
+        "option=0",
+        f"{_COLUMNS} -k single",
+    ),
+    Defect(
+        "index/kinds/columns/weighted_sets.py",
+        "if not ascending.all() or not",
+        "if not",
+        f"{_COLUMNS_LIFE} -k stored_weights",
+    ),
+    Defect(
+        "index/settings.py",
+        "return format == (COLUMNS if _has_columns(options) else",
+        "return format >= (FORMAT if _has_columns(options) else",
+        f"{_COLUMNS_LIFE} -k versions",
+    ),
+    Defect(
+        "index/kinds/columns/records.py",
+        'options.was_given("text") and options.text != columns',
+        'options.text not in ("text", columns)',
+        f"{_COLUMNS} -k refused",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST, *PICTURES),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS),
 ]

@@ -43,7 +43,9 @@ from twinset.system import batch_sizes
 from twinset.wording import counted, quoted
 
 _IDS = 1 << 16
-_OWN_OPTIONS = {"threshold", "contained", "codes", "vectors", "images", "distance"}
+_OWN_OPTIONS = {
+    *("threshold", "contained", "text", "group", "item", "weight", "codes", "vectors", "images", "distance"),
+}
 """Options of a run that are not those of the index, though some have the same names."""
 
 
@@ -76,10 +78,9 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     """Return the options of a run: those given, and for the hashing those of the index."""
     stored = index.settings.options
     if stored.item_kind != "text":
-        documents = "sets" if stored.item_kind == "items" else stored.item_kind
         raise OptionError(
-            f"{index.name}: the index holds {documents}; dedup --index needs an index of texts; use twinset index "
-            "query, or remove copies with dedup --against"
+            f"{index.name}: the index holds {stored.documents_are}; dedup --index needs an index of texts; use twinset "
+            "index query, or remove copies with dedup --against"
         )
     if stored.store == "none":
         raise OptionError(
@@ -94,7 +95,8 @@ def dedup_options(given: dict[str, Any], index: Index) -> DedupOptions:
     sizes = {name: getattr(index.settings.bands, name) for name in ("n_hashes", "n_bands", "rows_per_band")}
     inherited = {name: getattr(stored, name) for name in fixed} | sizes
     threshold = given.get("threshold", stored.threshold)
-    options = DedupOptions.of(**{**given, **inherited, "threshold": threshold, "index": index.name})
+    column = {} if stored.text is None else {"text": stored.text}
+    options = DedupOptions.of(**{**column, **given, **inherited, "threshold": threshold, "index": index.name})
     if options.floor is not None and options.floor > options.threshold:
         raise OptionError(
             f"floor is {options.floor:g}, above the threshold, {options.threshold:g}; allowed: a number up to the "

@@ -105,7 +105,7 @@ class Index(IndexReader):
             Ids, with `texts` of the same length; all are committed in one transaction. Or a source of both (a mapping
             id → text, a table, a path), which is committed in several transactions.
         texts
-            The texts.
+            The texts, or other documents of the kind that the index holds.
         timeout
             Seconds to wait for another writer.
         progress

@@ -125,14 +125,16 @@ class Answers:
         columns = zip(*(part.scores for part in parts), strict=True)
         return cls(queries, numbers, tuple(np.concatenate(column) for column in columns))
 
-    def best(self, limits: Limits, *, descending: bool, by: Scores | None = None) -> Answers:
+    def best(
+        self, limits: Limits, *, descending: bool, by: Scores | None = None, ties: Int64s | None = None
+    ) -> Answers:
         """Apply the limits, and order answers by query, score and document number.
 
         With `descending`, a higher score is better. With `by`, these values order the answers before the first score
-        does, and the limits apply to them instead.
+        does, and the limits apply to them instead. `ties` order answers of equal score instead of the numbers.
         """
         first = self.scores[0]
-        keys = [self.numbers, -first if descending else first]
+        keys = [self.numbers if ties is None else ties, -first if descending else first]
         if by is not None:
             first = by
             keys.append(-by if descending else by)

@@ -124,8 +124,9 @@ class IndexReader:
         Parameters
         ----------
         what
-            A text, a code or a vector, like the documents of the index. Or many: a list of texts, a mapping id → text,
-            a table, an array, or a path (`pathlib.Path`).
+            A text, a set, a code or a vector, like the documents of the index; a record is a mapping from column to
+            text, a weighted set one from element to weight. Or many: a list of texts, a mapping id → text, a table, an
+            array, or a path (`pathlib.Path`).
         k
             Return the k most similar documents, even those below the threshold of the index, unless `threshold` or
             `distance` is given. Pictures are then compared by their colour layouts, and by their hashes if a `distance`
@@ -196,7 +197,7 @@ class IndexReader:
             batch.texts = None  # not needed while the batch waits for its answers
             return batch, queries
 
-        reading, sketch = source_options(kind, options), kind.picture_sketch(any_orientation=any_orientation)
+        reading, sketch = source_options(kind, options, what), kind.picture_sketch(any_orientation=any_orientation)
         documents = DocumentBatches(what, reading, progress, self._backend.files(), sketch)
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
@@ -296,7 +297,7 @@ class IndexReader:
             batch.note(queries.replaced)
             return batch, queries
 
-        documents = DocumentBatches(what, source_options(kind, options), progress, self._backend.files())
+        documents = DocumentBatches(what, source_options(kind, options, what), progress, self._backend.files())
         with closing(documents.read(prepare, "querying")) as batches:
             for batch, queries in batches:
                 with self._reading():
@@ -344,7 +345,8 @@ class IndexReader:
     def texts(self, ids: Sequence[str]) -> list[str]:
         """Return the texts of documents in the order of the ids; the index must store texts."""
         if not self._kind.are_texts:
-            why = "store is " + repr(self.settings.options.store) if self._kind.name == "text" else "it holds no texts"
+            ours = self.settings.options
+            why = f"store is {ours.store!r}" if ours.measure == "jaccard" else "it holds no texts"
             raise OptionError(f"{self.name}: the index stores no texts ({why})")
         with self._reading():
             return exporting.texts_of(self._backend, checked_ids(ids))

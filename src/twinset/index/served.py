@@ -68,7 +68,7 @@ class ServedIndex(Index):
 
     @property
     def item_kind(self) -> str:
-        """The kind of the documents: text, items, codes, vectors or images."""
+        """The kind of the documents, as `IndexOptions.item_kind` names it."""
         return self.settings.options.item_kind
 
     def version(self) -> int:

@@ -24,14 +24,17 @@ from twinset.plan.codes import CodeJoinPlan
 from twinset.plan.from_summary import AnyPlan
 from twinset.schema import HASH_SCHEME
 
-FORMAT, UNFINISHED, MEASURED, LAYOUTS = 4, 0, 3, 5
+FORMAT, UNFINISHED, MEASURED, LAYOUTS, COLUMNS = 4, 0, 3, 5, 6
 """Version of the tables.
 
 0: an import is not finished. 1: `documents` has the number of shingles. 2: `sketches` has it, where look-ups need it.
 3: the tables of 2 with codes, vectors or pictures, which a program that knows formats up to 2 cannot read.
 4: adds `anchors` and `samples`, for all kinds of documents.
 5: the tables of 4 with pictures whose sketches also have colour layouts.
+6: the tables of 4 with columns that are new in the options: of records, of weighted sets, of long tables, of texts.
 """
+NEWEST = COLUMNS
+"""The newest format that this version knows."""
 _PROBED = ((0x80, 0x4E00), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20))
 """Code points that NFC or lower-casing may change, now or in a later Unicode: no ideographs, no Hangul syllables."""
 
@@ -100,13 +103,14 @@ class Settings:
             return cls(options, None, LAYOUTS if options.images else FORMAT)
         sizes = options.n_hashes, options.n_bands, options.rows_per_band
         made = plan(options.threshold, options.recall, *sizes)
-        return cls(options, made, normalization=Normalization.installed())
+        format = COLUMNS if _has_columns(options) else FORMAT
+        return cls(options, made, format, normalization=Normalization.installed())
 
     @property
     def bands(self) -> Plan:
         """The plan of an index of texts or sets; other kinds raise `OptionError`."""
         if not isinstance(self.plan, Plan):
-            raise OptionError(f"this needs an index of texts or sets; this index holds {self.options.item_kind}")
+            raise OptionError(f"this needs an index of texts or sets; this index holds {self.options.documents_are}")
         return self.plan
 
     @property
@@ -118,6 +122,11 @@ class Settings:
     def has_layouts(self) -> bool:
         """Whether an index of pictures stores their colour layouts; older ones have hashes only."""
         return self.format == LAYOUTS
+
+    @property
+    def ties_by_id(self) -> bool:
+        """Whether answers of equal similarity are in the order of the ids, as those of `pairs --top`, not of adding."""
+        return self.options.item_kind in ("records", "weighted")
 
     @property
     def seed(self) -> int:
@@ -149,9 +158,9 @@ class Settings:
             format, scheme = int(orjson.loads(rows["format"])), int(orjson.loads(rows["hash_scheme"]))
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{where}: the settings of the index are damaged ({error!r})") from error
-        if format > LAYOUTS:
+        if format > NEWEST:
             raise StateError(
-                f"{where}: the index has format {format}, and this version of twinset knows formats up to {LAYOUTS}; "
+                f"{where}: the index has format {format}, and this version of twinset knows formats up to {NEWEST}; "
                 "use a newer version"
             )
         if format == UNFINISHED:
@@ -169,9 +178,7 @@ class Settings:
             options = IndexOptions.of(**orjson.loads(rows["options"]))
             sizes = options.n_hashes, options.n_bands, options.rows_per_band
             of_sets = options.measure == "jaccard"
-            possible = format == FORMAT or (1 <= format <= MEASURED and of_sets == (format < MEASURED))
-            possible = options.images if format == LAYOUTS else possible
-            if options.seed is None or (None in sizes and of_sets) or not possible:
+            if options.seed is None or (None in sizes and of_sets) or not _is_possible(format, options):
                 raise OptionError(f"format {format}, seed or plan missing")
             if not of_sets:
                 stored = _read_plan(options, orjson.loads(rows["plan"])) if "plan" in rows else None
@@ -209,6 +216,18 @@ class Settings:
                     f"{where}: {name} is {theirs!r}, but the index was made with {shown}, and it cannot be changed; "
                     "leave it out, or create another index"
                 )
+
+
+def _has_columns(options: IndexOptions) -> bool:
+    """Whether the options name columns that older versions do not know."""
+    return any(column is not None for column in (options.text, options.group, options.weight))
+
+
+def _is_possible(format: int, options: IndexOptions) -> bool:
+    """Whether an index of a format may have these options."""
+    if format > FORMAT or _has_columns(options):
+        return format == (COLUMNS if _has_columns(options) else LAYOUTS if options.images else FORMAT)
+    return format == FORMAT or (1 <= format <= MEASURED and (options.measure == "jaccard") == (format < MEASURED))
 
 
 def _read_plan(options: IndexOptions, values: dict[str, Any]) -> AnyPlan:

@@ -131,7 +131,7 @@ class IndexWriter:
 
         done = ChangeCounts()
         try:
-            reading, sketch = source_options(self.kind, options), self.kind.picture_sketch()
+            reading, sketch = source_options(self.kind, options, source), self.kind.picture_sketch()
             documents = DocumentBatches(source, reading, progress, self.backend.files(), sketch)
             self._began = self.backend.last_number() + 1
             self._unchanged = bytearray(self._began // 8 + 1)

@@ -37,7 +37,7 @@ def query_to_file(
         for path in glob.glob(source, recursive=True) if glob.has_magic(source) else [source]:
             if target.exists() and os.path.isfile(path) and os.path.samefile(path, target):
                 raise OutputError(f"{target} is both a source and the output; choose another output")
-    reading = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
+    reading = {name: getattr(options, name) for name, _ in SourceOptions.specs() if options.was_given(name)}
     reading["exclude"] = exclude_files(SourceOptions.of(**reading), sources, [str(target)]).exclude
     counts = QueryCounts()
     work = {"progress": progress, "counts": counts, **reading}
@@ -77,7 +77,7 @@ def query_one_to_file(
     _write(target, [answers], _answers(index, options))
     counts = QueryCounts(queries=1, answered=min(1, answers.num_rows))
     counts.count_answers(answers)
-    if id is None and index.settings.options.item_kind == "text":
+    if id is None and index.settings.options.item_kind in ("text", "records", "weighted"):
         kind = kind_for(index.settings)
         asked = kind.queries(kind.from_values([text or ""]))
         counts.empty, counts.short = int(asked.shingles[0] == 0), asked.short

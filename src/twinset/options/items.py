@@ -114,6 +114,17 @@ def parse_text(spec: str) -> TextColumn:
     return TextColumn(found[1], found[2], int(found[3] or 1))
 
 
+def text_columns_of(text: str | tuple[str, ...]) -> tuple[TextColumn, ...]:
+    """Return the column of a text, or the columns of a record.
+
+    Examples
+    --------
+    >>> [column.name for column in text_columns_of(("name", "street,char:3,2"))]
+    ['name', 'street']
+    """
+    return (TextColumn(text),) if isinstance(text, str) else tuple(map(parse_text, text))
+
+
 def _texts(value: Any) -> str | tuple[str, ...]:
     several = (value,) if isinstance(value, str) else tuple(value)
     if not several or not all(isinstance(one, str) and one for one in several):
@@ -136,6 +147,15 @@ def optional_column(value: Any) -> str | None:
     if not isinstance(value, str):
         raise TypeError
     return value
+
+
+def check_set_columns(items: str | None, group: str | None, item: str | None, weight: str | None) -> None:
+    """Refuse columns of sets that need others."""
+    if (group is None) != (item is None):
+        present, missing = ("--group", "--item") if item is None else ("--item", "--group")
+        raise OptionError(f"{present} needs {missing}: --group names the set of a row, --item its element")
+    if weight is not None and group is None and items is None:
+        raise OptionError("--weight needs --group and --item, or --items: it is the weight of their elements")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +237,7 @@ class ItemOptions(Options):
     @cached_property
     def text_columns(self) -> tuple[TextColumn, ...]:
         """The column of a text, or the columns of a record."""
-        return (TextColumn(self.text),) if isinstance(self.text, str) else tuple(map(parse_text, self.text))
+        return text_columns_of(self.text)
 
     @property
     def item_columns(self) -> tuple[str, ...]:
@@ -285,11 +305,7 @@ class ItemOptions(Options):
         kinds = [flag for flag, present in given.items() if present]
         if len(kinds) > 1:
             raise OptionError(f"{' and '.join(kinds)} each select a kind of items; leave all but one out")
-        if (self.group is None) != (self.item is None):
-            present, missing = ("--group", "--item") if self.item is None else ("--item", "--group")
-            raise OptionError(f"{present} needs {missing}: --group names the set of a row, --item its element")
-        if self.weight is not None and self.group is None and self.items is None:
-            raise OptionError("--weight needs --group and --item, or --items: it is the weight of their elements")
+        check_set_columns(self.items, self.group, self.item, self.weight)
         if self.sparse and self.vectors is None:
             raise OptionError("--sparse needs --vectors: it says how vectors are stored and compared")
         by_cosine = getattr(self, "threshold", None) != self.defaults().get("threshold")

@@ -53,4 +53,17 @@ def overlaps(
 def scores(sets: WeightedSets, sums: Shares, lefts: Places, rights: Places) -> Scores:
     """Return all scores of pairs of weighted sets: containment is the share of a set's weight that the other has."""
     shared, similarity = overlaps(sets, sums, lefts.astype(np.uint32), rights.astype(np.uint32), 0.0)
-    return {"similarity": similarity, "left_in_right": shared / sums[lefts], "right_in_left": shared / sums[rights]}
+    return scores_of(similarity, shared, sums[lefts], sums[rights])
+
+
+def scores_of(similarity: Shares, shared: Shares, left: Shares, right: Shares) -> Scores:
+    """Return all scores of pairs by their similarity, their common weight and their total weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = scores_of(*(np.array([value]) for value in (0.25, 1.0, 2.0, 3.0)))
+    >>> {name: values.round(2).tolist() for name, values in found.items()}
+    {'similarity': [0.25], 'left_in_right': [0.5], 'right_in_left': [0.33]}
+    """
+    return {"similarity": similarity, "left_in_right": shared / left, "right_in_left": shared / right}

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from twinset.documents.files import is_pattern, matches_of
 from twinset.documents.items.element_names import weighted_sets, written_sets
-from twinset.documents.items.pack import record_columns
+from twinset.documents.items.records import record_columns
 from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twinset
-from twinset.documents.items.pack import packed, record_columns
+from twinset.documents.items.pack import packed
+from twinset.documents.items.records import record_columns
 from twinset.errors import ColumnError, OptionError, RowError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.index import SourceOptions

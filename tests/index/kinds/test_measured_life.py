@@ -176,8 +176,8 @@ def test_settings_that_do_not_fit_are_refused(place: Place, kind: tuple[dict[str
     place.run(where, "UPDATE settings SET value = '2' WHERE name = 'format'")
     with pytest.raises(DamagedError, match="the settings of the index are damaged"):
         twinset.Index.open(where)
-    place.run(where, "UPDATE settings SET value = '6' WHERE name = 'format'")
-    with pytest.raises(StateError, match="knows formats up to 5"):
+    place.run(where, "UPDATE settings SET value = '7' WHERE name = 'format'")
+    with pytest.raises(StateError, match="knows formats up to 6"):
         twinset.Index.open(where)
 
 

@@ -21,7 +21,7 @@ from twinset.errors import DamagedError, OptionError, StateError
 from twinset.index.backend import create_backend
 from twinset.index.kinds import pictures
 from twinset.index.kinds.base import initial_settings
-from twinset.index.settings import FORMAT, LAYOUTS
+from twinset.index.settings import FORMAT, LAYOUTS, NEWEST
 from twinset.options.index import IndexOptions
 from twinset.sketches.images import colour_layouts, perceptual_hashes
 
@@ -262,8 +262,8 @@ def test_formats_that_cannot_be_are_refused(place: Place) -> None:
         with pytest.raises(DamagedError, match="the settings of the index are damaged"):
             twinset.Index.open(where)
     twinset.Index.create(where := place.new(), images=True).close()
-    place.run(where, "UPDATE settings SET value = ? WHERE name = 'format'", str(LAYOUTS + 1))
-    with pytest.raises(StateError, match=f"has format {LAYOUTS + 1}, and .* knows formats up to {LAYOUTS}"):
+    place.run(where, "UPDATE settings SET value = ? WHERE name = 'format'", str(NEWEST + 1))
+    with pytest.raises(StateError, match=f"has format {NEWEST + 1}, and .* knows formats up to {NEWEST}"):
         twinset.Index.open(where)
 
 

@@ -152,6 +152,40 @@ def ingest_codes(report: Report, url: str, step: int) -> None:
                 step += 1
 
 
+WEIGHTED: dict[str, Any] = {"items": "words", "weight": "counts", "threshold": 0.5, "store": "shingles", "seed": 7}
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """A weighted set for a text: its words, each with a weight that follows from it."""
+    return {word: 0.1 + hashlib.blake2b(word.encode(), digest_size=1).digest()[0] % 7 for word in text.split()}
+
+
+def ingest_weighted(report: Report, url: str, step: int) -> None:
+    """As `ingest`, into an index of weighted sets."""
+    while True:
+        with twinset.Index.open(url) as index:
+            for _ in range(40):
+                planned = operation(step)
+                if planned:
+                    weighted = {id: weights_of(text) for id, text in planned.texts.items()}
+                    Operation(planned.kind, weighted).apply(index)  # type: ignore[arg-type]
+                report(step)
+                step += 1
+
+
+def ask_weighted(report: Report, url: str, seconds: float) -> None:
+    """Ask for the nearest again and again while another writes: whatever is answered is of one state, and right."""
+    end, asked = time.monotonic() + seconds, 0
+    with twinset.Index.open(url, read_only=True) as index:
+        while not asked or time.monotonic() < end:
+            for row in index.query([weights_of(text_of(family, 0)) for family in range(9)], k=5).to_pylist():
+                assert row["recall"] == 1.0
+                assert 0 < row["similarity"] <= 1
+            assert index.verify() == []
+            asked += 1
+    report(asked)
+
+
 def ask_codes(report: Report, url: str, seconds: float) -> None:
     """Ask again and again while another writes: whatever is answered is of one state, and right."""
     end, asked = time.monotonic() + seconds, 0

@@ -226,6 +226,30 @@ def test_indexes_of_sets_and_codes(serve: Serve, tmp_path: Path) -> None:
     assert server.post("/indexes/codes/query", {"code": "00ff00ff00ff00fe"}).json()["answers"][0]["distance"] == 1
 
 
+def test_indexes_of_records_and_weighted_sets(serve: Serve, tmp_path: Path) -> None:
+    twinset.Index.create(tmp_path / "people.twinset", text=("name,char:2", "city,char:2"), seed=1).close()
+    twinset.Index.create(tmp_path / "ratings.twinset", group="user", item="movie", weight="rating", seed=1).close()
+    server = serve(str(tmp_path / "people.twinset"), str(tmp_path / "ratings.twinset"))
+    people, ratings = "/indexes/people", "/indexes/ratings"
+    anna, rated = {"name": "Anna", "city": "Bonn"}, {"Ran": 4.5, "Alien": 3}
+    assert server.post(f"{people}/documents", {"documents": [{"id": "a", "record": anna}]}).json()["added"] == 1
+    assert server.post(f"{ratings}/documents", {"documents": [{"id": "a", "weights": rated}]}).json()["added"] == 1
+    assert server.post(f"{people}/query", {"record": anna}).json()["answers"][0]["similarity"] == 1
+    [found] = server.post(f"{ratings}/query", {"weights": {"Ran": 9}, "k": 3}).json()["answers"]
+    assert found["similarity"] == 4.5 / 12
+    assert server.post(f"{ratings}/query", {"id": "a"}).json()["answers"] == []
+    assert json.loads(server.get(f"{ratings}/documents/a").json()["text"]) == rated
+    for where, body in (
+        (ratings, {"text": "Ran"}), (ratings, {"weights": {"Ran": "x"}}), (ratings, {"weights": {"Ran": -1}}),
+        (people, {"record": {"nom": "Anna"}}), (people, {"weights": rated}), (people, {"record": "Anna"}),
+    ):  # fmt: skip
+        assert server.post(f"{where}/query", body).status == 422, body
+    for where, body in ((ratings, {"weights": [1]}), (ratings, {"items": ["Ran"]}), (people, {"record": {"x": "y"}})):
+        assert server.post(f"{where}/documents", {"documents": [{"id": "b", **body}]}).status == 422, body
+    kinds = {one["name"]: one["kind"] for one in server.get("/indexes").json()["indexes"]}
+    assert kinds == {"people": "record", "ratings": "weights"}
+
+
 def test_wrong_bodies(serve: Serve, file: str) -> None:
     server = serve(file)
     for body in (b"", b"{", b"[]", b"7", b'{"documents": 7}', b'{"documents": [7]}', b'{"documents": [{}]}', b"\xff"):

@@ -22,7 +22,8 @@ def command(index: str, as_json: bool, **values: Any) -> None:
 
     INDEX is the path of the file to make, such as news.twinset, or the URL of a PostgreSQL database
     (postgresql://USER@HOST/DATABASE). Its options are stored in it and cannot be changed later. Its documents are
-    texts, or with --items sets, with --codes bit codes, with --vectors vectors, with --images pictures.
+    texts, or records with several --text, sets with --items or --group (weighted sets with --weight), bit codes with
+    --codes, vectors with --vectors, pictures with --images.
     """
     given = flags.given(IndexOptions, values)
     IndexOptions.of(**given)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]")
 @click.option(
     "--string", "strings", multiple=True, metavar="TEXT", cls=flags.Flag, group="Query",
-    help="Find documents similar to this text, code (hexadecimal digits) or vector (comma-separated numbers).",
+    help="Find documents similar to this text, code (hexadecimal digits), vector (comma-separated numbers), record or "
+    "weighted set (JSON objects).",
 )  # fmt: skip
 @click.option(
     "--similar-to", "similar", multiple=True, metavar="ID", cls=flags.Flag, group="Query",

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 READING = "jobs.query_files"
 """The module that the commands load."""
 
-KINDS = {"items": "set", "codes": "code", "vectors": "vector", "images": "picture"}
+KINDS = {
+    "records": "record", "items": "set", "weighted": "set", "codes": "code", "vectors": "vector", "images": "picture",
+}  # fmt: skip
 """The name of a document of each kind; the default is a text."""
-LACKING = {"items": "elements", "codes": "code", "vectors": "direction", "images": "picture"}
+LACKING = {
+    "items": "elements", "weighted": "elements", "codes": "code", "vectors": "direction", "images": "picture",
+}  # fmt: skip
 """The part that an empty document lacks; the default is words."""
 
 NO_LAYOUTS = "made without colour layouts; for the nearest by them, make a new index and add the pictures again"

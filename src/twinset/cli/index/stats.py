@@ -78,12 +78,22 @@ def _option_rows(found: dict[str, Any]) -> list[tuple[str, object]]:
             (f"{near[0]}, recall", f"{near[1]:g}, {options['recall']:g}"),
             *([("learned codes", f"{options['learned']}, {options['bits']} bits")] if options["learned"] else []),
         ]
-    sets = options.get("items")
-    shingles = [f"elements of {sets}" if sets else options["shingle"], *(["--bag"] if options["bag"] else [])]
-    shingles += [flag for name, flag in _FLAGS.items() if not options[name]]
+    shingles = [*_shingles(options), *(["--bag"] if options.get("bag") else [])]
+    shingles += [flag for name, flag in _FLAGS.items() if not options.get(name, True)]
     return [
         ("threshold, recall", f"{options['threshold']:g}, {options['recall']:g}"),
         ("shingles", " ".join(shingles)),
         ("stored", options["store"]),
         *([("passages", f"of {options['passages']} words or more")] if options.get("passages") else []),
     ]
+
+
+def _shingles(options: dict[str, Any]) -> list[str]:
+    """Say what the documents are made of: shingles of a text or of several columns, or elements of columns."""
+    text = options.get("text")
+    if isinstance(text, list):
+        return [f"{' and '.join(map(str, text))}; {options['shingle']} where a column names none"]
+    if "items" not in options and "group" not in options:
+        return [options["shingle"], *([f"of {text}"] if text else [])]
+    columns = options["items"] if "items" in options else f"{options['item']} by {options['group']}"
+    return [f"elements of {columns}", *([f"weighted by {options['weight']}"] if "weight" in options else [])]

@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from twinset.documents.items.chat import chat_text, holds_chats
 from twinset.documents.items.codes import code_of, holds_codes, packed_codes
+from twinset.documents.items.records import packed_records
 from twinset.documents.items.sparse_vectors import sparse_of
 from twinset.documents.items.vectors import holds_vectors, listed_numbers, packed_vectors, vector_of
-from twinset.documents.items.weighted import holds_weights, packed_weighted, paired
+from twinset.documents.items.weighted import added_weights, holds_weights, packed_weighted, paired
 from twinset.documents.long_tables.columns import (
     ELEMENT_SEED,
     is_weight,
@@ -29,11 +30,11 @@ from twinset.documents.long_tables.columns import (
     row_type,
     row_value,
 )
-from twinset.documents.normalize import buffers_of, hash_values
+from twinset.documents.normalize import hash_values
 from twinset.errors import ColumnError
 from twinset.options import ReadOptions
 from twinset.options.items import VECTORS
-from twinset.schema import Bytes, Hashes, Places
+from twinset.schema import Hashes, Places
 from twinset.wording import with_article
 
 PackedRows = tuple[Any, list[tuple[int, str]]]
@@ -55,7 +56,7 @@ def packed(options: ReadOptions, columns: Sequence[Any], from_text: bool = False
     if options.group is not None:
         return read_rows(options, columns, from_text)
     if options.item_kind == "records":
-        return _records(columns), []
+        return packed_records(columns), []
     if options.item_kind == "codes":
         return packed_codes(columns[0], from_text)
     if options.item_kind in VECTORS:
@@ -66,9 +67,8 @@ def packed(options: ReadOptions, columns: Sequence[Any], from_text: bool = False
     if options.item_kind != "weighted":
         return (written_lists(lists) if options.lists_as_text else _hashed(lists)), bad
     weights, worse = paired(lists, columns[1])
-    if options.lists_as_text:
-        return _weights_written(lists, weights), sorted([*bad, *worse])
-    return packed_weighted((_hashed(lists), bad), weights, worse)
+    rows, bad = packed_weighted((_hashed(lists), bad), weights, worse)
+    return (written_weights(lists, weights, rows) if options.lists_as_text else rows), bad
 
 
 def check_type(options: ReadOptions, name: str, kind: Any, where: str) -> None:
@@ -293,19 +293,24 @@ def written_lists(column: Any) -> Any:
     return pa.array(texts, pa.large_string())
 
 
-def _weights_written(column: Any, weights: Any) -> Any:
-    """Write each weighted set as a JSON object: weights of repeated elements add up, and zeros are dropped."""
+def written_weights(column: Any, weights: Any, rows: Any) -> Any:
+    """Write each weighted set as a JSON object: weights of repeated elements add up, and zeros are dropped.
+
+    `rows` are the packed sets; those that are null there are null here.
+    """
     names = written_lists(column)
     values, starts, _, _ = listed_numbers(weights)
     objects: list[str | None] = []
-    for row, text in enumerate(names.to_pylist()):
+    for row, (text, valid) in enumerate(zip(names.to_pylist(), rows.is_valid().to_pylist(), strict=True)):
+        if text is None or not valid:
+            objects.append(None)
+            continue
         every: dict[str, list[float]] = {}
         mine = values[starts[row] : starts[row + 1]].tolist()
-        for name, weight in zip(orjson.loads(text or "[]"), mine, strict=False):
-            every.setdefault(name, []).append(weight)
-        sums = {name: sum(sorted(many)) for name, many in every.items()}
-        counted = {name: total for name, total in sums.items() if total > 0}
-        objects.append(None if text is None else orjson.dumps(counted).decode())
+        for name, weight in zip(orjson.loads(text), mine, strict=True):
+            every.setdefault(name, []).append(float(weight))
+        sums = {name: added_weights(many) for name, many in every.items()}
+        objects.append(orjson.dumps({name: total for name, total in sums.items() if total > 0}).decode())
     return pa.array(objects, pa.large_string())
 
 
@@ -357,40 +362,3 @@ def _split_list(text: str) -> list[str | None]:
         return [None if one is None else _element("list", one) for one in elements]
     separator = next((one for one in _SEPARATORS if one in text), ",")
     return [word for word in (one.strip() for one in text.split(separator)) if word]
-
-
-def _records(columns: Sequence[Any]) -> Any:
-    """Pack the texts of several columns, each after its length."""
-    nothing = pa.scalar(b"", pa.large_binary())
-    pieces: list[Any] = []
-    for column in columns:
-        texts = pc.fill_null(column.cast(pa.large_binary()), nothing)
-        _, offsets = buffers_of(texts)
-        sizes = np.diff(offsets).astype("<u4")
-        places = pa.py_buffer(np.arange(len(sizes) + 1, dtype=np.int64) * 4)
-        pieces += [pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, places, pa.py_buffer(sizes)]), texts]
-    return pc.binary_join_element_wise(*pieces, nothing)
-
-
-def record_columns(rows: Any, count: int) -> list[Any]:
-    """Unpack records to the texts of each column."""
-    data, offsets = buffers_of(rows)
-    at = offsets[:-1].copy()
-    none = np.asarray(rows.is_null()) if rows.null_count else np.zeros(len(rows), np.bool_)
-    columns = []
-    for _ in range(count):
-        sizes = np.where(none, 0, _lengths_at(data, at, none))
-        places = np.concatenate([[0], np.cumsum(sizes)])
-        text = data[np.repeat(at + 4 - places[:-1], sizes) + np.arange(places[-1])]
-        buffers = [None, pa.py_buffer(places), pa.py_buffer(np.ascontiguousarray(text))]
-        columns.append(pa.Array.from_buffers(pa.large_binary(), len(rows), buffers))
-        at += 4 + sizes
-    return columns
-
-
-def _lengths_at(data: Bytes, at: Places, none: npt.NDArray[np.bool_]) -> Places:
-    """The four bytes at each position, as a number."""
-    places = np.where(none, 0, at)
-    if len(data) < 4:
-        return np.zeros(len(at), np.int64)
-    return sum((data[places + byte].astype(np.int64) << (8 * byte) for byte in range(4)), np.zeros(len(at), np.int64))

@@ -22,6 +22,20 @@ def holds_weights(kind: Any) -> bool:
     return holds_vectors(kind)
 
 
+def added_weights(weights: Sequence[float]) -> float:
+    """Add the weights of a repeated element as packing does: from the smallest on. `sum` may round otherwise.
+
+    Examples
+    --------
+    >>> added_weights([0.1] * 10)
+    0.9999999999999999
+    """
+    total = 0.0
+    for weight in sorted(weights):
+        total += weight
+    return total
+
+
 def paired(lists: Any, weights: Any) -> PackedRows:
     """Drop the weights of null elements; return the weights, and the rows with a wrong number of them.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from twinset.documents.items.pack import written_lists
+from twinset.documents.items.pack import written_lists, written_weights
 from twinset.documents.long_tables.rows import LongTableRows
 from twinset.documents.normalize import buffers_of
 from twinset.schema import Hashes
@@ -60,12 +60,16 @@ class ElementNames:
         self._count = self._merged = len(self._parts[0][0])
         return self._parts[0]
 
-    def lists(self, sets: Any) -> Any:
-        """Convert packed sets of hashes to lists of element names; null stays null."""
+    def written(self, sets: Any, weighted: bool) -> Any:
+        """Write packed sets of hashes as lists of element names, or weighted ones as objects; null stays null."""
         known, words = self._whole()
         data, offsets = buffers_of(sets)
-        hashes = np.ascontiguousarray(data[offsets[0] : offsets[-1]]).view(np.uint64)
-        named = words.take(pa.array(np.searchsorted(known, hashes)))
-        starts = pa.array((offsets - offsets[0]) // 8, pa.int64())
+        numbers = np.ascontiguousarray(data[offsets[0] : offsets[-1]]).view(np.uint64).reshape(-1, 1 + weighted)
+        named = words.take(pa.array(np.searchsorted(known, numbers[:, 0])))
+        starts = pa.array((offsets - offsets[0]) // (8 * numbers.shape[1]), pa.int64())
         missing = pa.array(np.asarray(sets.is_null())) if sets.null_count else None
-        return written_lists(pa.LargeListArray.from_arrays(starts, named, mask=missing))
+        lists = pa.LargeListArray.from_arrays(starts, named, mask=missing)
+        if not weighted:
+            return written_lists(lists)
+        weights = pa.array(np.ascontiguousarray(numbers[:, 1]).view(np.float64))
+        return written_weights(lists, pa.LargeListArray.from_arrays(starts, weights, mask=missing), sets)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
+from twinset.documents.items.weighted import added_weights
 from twinset.documents.long_tables.element_names import ElementNames, Spelling, spelling_of
 from twinset.documents.long_tables.partition import GroupBuilder
 from twinset.documents.long_tables.rows import GroupRows, group_rows
@@ -246,7 +247,7 @@ class GroupsPart(Part):
             every: dict[str, list[float]] = {}
             for name, weight in one or ():
                 every.setdefault(name, []).append(weight)
-            sums = {name: sum(sorted(many)) for name, many in every.items()}
+            sums = {name: added_weights(many) for name, many in every.items()}
             sets.append(None if one is None else {name: total for name, total in sums.items() if total > 0})
         return sets
 
@@ -286,8 +287,8 @@ class StoredGroupsChunk(Chunk):
         stored = self._part.stored()
         table = pa.Table.from_batches([stored.read(number) for number in self._batches]).combine_chunks()
         texts = _column(table, "item")
-        words = self._part.words
-        block = Block(self.rows, self.first_row, texts if words is None else words.lists(texts))
+        words, weighted = self._part.words, self._part.options.weight is not None
+        block = Block(self.rows, self.first_row, texts if words is None else words.written(texts, weighted))
         if texts.null_count:
             reason = "the group has too many elements, or the sum of its weights is too large"
             block.unreadable = [(row, reason) for row in np.flatnonzero(np.asarray(texts.is_null())).tolist()]

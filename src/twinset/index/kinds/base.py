@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from twinset.documents.normalize import buffers_of
 from twinset.documents.parts import PictureSketch
+from twinset.documents.python_sources import is_table
 from twinset.engines.local.steps.shingle_length import choose_shingle, measure_texts
 from twinset.engines.progress import Silent
 from twinset.errors import OptionError, RowError
@@ -306,6 +308,14 @@ def kind_for(settings: Settings) -> Kind:
 
             return LearnedKind(settings)
         return VectorKind(settings)
+    if name == "records":
+        from twinset.index.kinds.columns.records import RecordKind
+
+        return RecordKind(settings)
+    if name == "weighted":
+        from twinset.index.kinds.columns.weighted import WeightedKind
+
+        return WeightedKind(settings)
     from twinset.index.kinds.texts import TextKind
 
     return TextKind(settings)
@@ -328,17 +338,30 @@ def _with_measured_shingle(options: IndexOptions) -> IndexOptions:
     from twinset.index.read_batches import DocumentBatches  # this module is imported there
 
     source = options.sample[0] if len(options.sample) == 1 else tuple(options.sample)
-    documents = DocumentBatches(source, IndexedOptions.of(), Silent(), [])
+    columns = {} if options.text is None else {"text": options.text}
+    documents = DocumentBatches(source, IndexedOptions.of(**columns), Silent(), [])
     measured = documents.read(lambda batch: measure_texts(batch.texts, options), "measuring texts")
     return dataclasses.replace(options, shingle=choose_shingle(measured, options.threshold)["shingle"], sample=())
 
 
-def source_options(kind: Kind, given: dict[str, Any]) -> SourceOptions:
-    """Return the options for reading sources into an index, with the columns of its kind."""
+def source_options(kind: Kind, given: dict[str, Any], source: Any) -> SourceOptions:
+    """Return the options for reading a source into an index, with the columns of its kind."""
     options = SourceOptions.of(**given)
     columns = kind.source_columns(options)
+    if columns.get("group") is not None and _holds_sets(source):  # a program has no columns
+        weight = None if columns.get("weight") is None else "weights"
+        columns |= {"group": None, "item": None, "items": "items", "weight": weight}
     values = {name: getattr(options, name) for name, _ in SourceOptions.specs()}
     return IndexedOptions.of(**{**values, **columns})
+
+
+def _holds_sets(source: Any) -> bool:
+    """Whether a source of a program is a mapping or a list of sets, not of rows or of names of files."""
+    if isinstance(source, Mapping):
+        return not any(is_table(one) for one in source.values())
+    first = next((one for one in source if one is not None), None) if isinstance(source, (list, tuple)) else None
+    weighted = isinstance(first, Mapping) and all(isinstance(one, Real) for one in first.values())
+    return weighted or isinstance(first, (list, tuple, Set, np.ndarray))
 
 
 def as_sequence(values: Any) -> Sequence[Any]:

@@ -53,7 +53,7 @@ def fit_settings(settings: Settings, sample: tuple[object, ...]) -> Settings:
     if not isinstance(kind, LearnedKind):
         raise OptionError("learned codes need vectors; name them with --vectors")
     source = sample[0] if len(sample) == 1 else tuple(sample)
-    documents = DocumentBatches(source, source_options(kind, {}), Silent(), [])
+    documents = DocumentBatches(source, source_options(kind, {}, source), Silent(), [])
     pieces = list(documents.read(lambda batch: batch.texts.cast(pa.large_binary()), "reading the sample"))
     rows = pa.concat_arrays([pa.nulls(0, pa.large_binary()), *pieces]).drop_null()[:_MOST]
     settled = kind.plan_from(rows)

@@ -1,8 +1,9 @@
-"""Sketch texts for an index or for a query, and pack their contents."""
+"""Sketch texts, records and sets for an index or for a query, and pack their contents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,17 +13,21 @@ import pyarrow as pa
 
 from twinset.candidates.banding import band_keys
 from twinset.documents.items.pack import element_sets
+from twinset.documents.items.records import read_records, written_records
 from twinset.documents.normalize import buffers_of
 from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.shingle_length import count_tokens
 from twinset.errors import DamagedError, SourceError
 from twinset.index.kinds.anchors import keys_of_texts
-from twinset.index.kinds.pack_text import pack, unpack, unpacked_size
+from twinset.index.kinds.columns import weighted_sets
+from twinset.index.kinds.columns.weighted_sets import SetsWithWeights
+from twinset.index.kinds.pack_text import pack, unpack, unpack_text, unpacked_size
 from twinset.index.kinds.samples import sampled
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets
-from twinset.schema import Hashes, Numbers, Places, Sketches
+from twinset.schema import Hashes, Numbers, Places, Shingles, Sketches
 from twinset.sketches.minhash import sketch
+from twinset.sketches.weighted import weighted_sketch
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of, ranges
 
@@ -112,16 +117,39 @@ class Entries:
 
 def sketch_texts(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
     """Sketch texts with the options and the seed of an index; thread-safe."""
+    if settings.options.item_kind == "weighted":
+        return _sketch_weighted(texts, settings, sets=sets)
     slots = np.zeros((len(texts), settings.bands.n_hashes), np.uint32)
     shingles, replaced = _shingle(texts, settings, slots, keep=sets)
     return SketchedBatch(shingles.sizes, slots, keys_of(slots, settings), shingles if sets else None, replaced)
+
+
+def _sketch_weighted(texts: pa.Array, settings: Settings, *, sets: bool) -> SketchedBatch:
+    """Sketch weighted sets."""
+    try:
+        found = weighted_sets.read_objects(texts.to_pylist())
+    except ValueError as error:
+        raise SourceError(str(error)) from error
+    slots = slots_of(found, settings)
+    return SketchedBatch(found.sizes, slots, keys_of(slots, settings), found if sets else None, np.zeros(0, np.int64))
+
+
+def slots_of(sets: Sets, settings: Settings) -> Sketches:
+    """Return the sketches of sets that are one after the other; those of empty sets are 0."""
+    n_hashes = settings.bands.n_hashes
+    if isinstance(sets, SetsWithWeights):
+        slots = weighted_sketch(sets.weighted, n_hashes, settings.seed)
+        slots[sets.sizes == 0] = 0
+        return slots
+    shingles = Shingles(np.arange(len(sets.sizes)), sets.starts, sets.hashes)
+    return sketch(shingles, settings.options.sketch, n_hashes, settings.seed)
 
 
 def count_short(texts: pa.Array, shingles: Numbers, settings: Settings) -> int:
     """Return the number of texts with fewer tokens than a shingle, by their numbers of shingles."""
     options = settings.options
     single = texts.take(pa.array(np.flatnonzero(shingles == 1)))
-    if options.items is not None or not len(single):
+    if options.item_kind != "text" or not len(single):
         return 0
     return int(np.count_nonzero(count_tokens(single, options, f"{options.kind}:1") < options.size))
 
@@ -129,7 +157,7 @@ def count_short(texts: pa.Array, shingles: Numbers, settings: Settings) -> int:
 def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
     """Return the shingle sets of texts, or without `keep` only their sizes; fill `slots` with sketches."""
     options = settings.options
-    ready = shingled(_element_hashes(texts) if options.items is not None else texts, options, settings.seed)
+    ready = shingled(_element_hashes(texts) if options.item_kind == "items" else texts, options, settings.seed)
     sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
     pieces: list[Hashes] = []
     n_hashes = 0
@@ -194,9 +222,9 @@ def make_entries(ids: list[str], texts: pa.Array, settings: Settings) -> Entries
     done = sketch_texts(texts, settings, sets=store == "shingles" or contained)
     contents = None
     if store == "text":
-        contents = [pack(text) for text in _utf8_bytes(texts, done.replaced)]
+        contents = [pack(text) for text in _written(texts, done.replaced, settings)]
     elif store == "shingles" and done.sets is not None:
-        contents = [_set(done.sets, row).tobytes() for row in range(len(ids))]
+        contents = [_stored_set(done.sets, row) for row in range(len(ids))]
     keys = {"samples": RaggedKeys(*sampled(done.sets))} if contained and done.sets is not None else {}
     if settings.options.passages is not None:
         keys["anchors"] = RaggedKeys(*keys_of_texts(texts, settings))
@@ -227,6 +255,8 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     """Return the shingle sets of documents from their contents; raise `DamagedError` if one is missing."""
     kept = whole_contents(contents, settings)
     if settings.options.store == "shingles":
+        if settings.options.item_kind == "weighted":
+            return weighted_sets.stored_sets(kept)
         sizes = np.array([len(one) // 8 for one in kept], np.uint32)
         starts = np.zeros(len(kept) + 1, np.int64)
         np.cumsum(sizes, out=starts[1:])
@@ -235,7 +265,11 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     cuts = list(runs(sizes, UNPACKED))
     if len(cuts) <= 1:
         return _unpack_sets(kept, settings)
-    pieces = [_trim(_unpack_sets(kept[first:last], settings)) for first, last in cuts]
+    found = [_unpack_sets(kept[first:last], settings) for first, last in cuts]
+    weighted = [one for one in found if isinstance(one, SetsWithWeights)]
+    if weighted:
+        return SetsWithWeights.concat(weighted)
+    pieces = [_trim(one) for one in found]
     counts = np.concatenate([piece.sizes for piece in pieces])
     return Sets(np.concatenate([piece.hashes for piece in pieces]), np.cumsum(counts, dtype=np.int64) - counts, counts)
 
@@ -243,14 +277,53 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
 def whole_contents(contents: Sequence[bytes | None], settings: Settings) -> list[bytes]:
     """Return the contents of documents; raise `DamagedError` if one is missing or incomplete."""
     kept = [one for one in contents if one is not None]
-    if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % 8 for one in kept)):
+    width = stored_width(settings)
+    if len(kept) < len(contents) or (settings.options.store == "shingles" and any(len(one) % width for one in kept)):
         raise DamagedError("the index is damaged: the content of a document is missing or incomplete")
     return kept
 
 
+def stored_width(settings: Settings) -> int:
+    """Return the bytes of a shingle or an element where these are stored."""
+    return weighted_sets.BYTES if settings.options.item_kind == "weighted" else 8
+
+
+def are_whole(contents: Sequence[bytes | None], settings: Settings) -> bool:
+    """Whether the stored contents of documents can be read."""
+    try:
+        kept = whole_contents(contents, settings)
+        if settings.options.item_kind == "weighted":
+            sets_of(kept, settings)
+        elif settings.options.store == "text":
+            unpacked_rows([unpack_text(one).encode() for one in kept], settings)
+    except DamagedError:
+        return False
+    return True
+
+
 def _unpack_sets(kept: Sequence[bytes], settings: Settings) -> Sets:
-    texts = pa.array([unpack(one) for one in kept], pa.large_binary())
-    return _shingle(texts, settings, None, keep=True)[0]
+    texts = [unpack(one) for one in kept]
+    if settings.options.item_kind == "weighted":
+        with _of_contents():
+            return weighted_sets.read_objects(texts)
+    return _shingle(unpacked_rows(texts, settings), settings, None, keep=True)[0]
+
+
+def unpacked_rows(texts: Sequence[bytes], settings: Settings) -> pa.Array:
+    """Return stored texts in the form in which sources are read."""
+    if settings.options.item_kind != "records":
+        return pa.array(texts, pa.large_binary())
+    with _of_contents():
+        return read_records(texts, [column.name for column in settings.options.text_columns])
+
+
+@contextmanager
+def _of_contents() -> Iterator[None]:
+    """Raise `DamagedError` for contents that cannot be read."""
+    try:
+        yield
+    except ValueError as error:
+        raise DamagedError(f"the content of a document is damaged: {error}") from error
 
 
 def _trim(sets: Sets) -> Sets:
@@ -278,9 +351,20 @@ def runs(sizes: npt.NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _set(sets: Sets, row: int) -> Any:
+def _stored_set(sets: Sets, row: int) -> bytes:
+    if isinstance(sets, SetsWithWeights):
+        return sets.packed(row)
     first = int(sets.starts[row])
-    return np.sort(sets.hashes[first : first + int(sets.sizes[row])])
+    return bytes(np.sort(sets.hashes[first : first + int(sets.sizes[row])]).tobytes())
+
+
+def _written(texts: pa.Array, replaced: Places, settings: Settings) -> list[bytes]:
+    """Return documents as texts in UTF-8: records and weighted sets as JSON objects."""
+    if settings.options.item_kind == "records":
+        return written_records(texts, [column.name for column in settings.options.text_columns])
+    if settings.options.item_kind == "weighted":
+        return weighted_sets.written(texts)
+    return _utf8_bytes(texts, replaced)
 
 
 def _utf8_bytes(texts: pa.Array, replaced: Places) -> list[bytes]:

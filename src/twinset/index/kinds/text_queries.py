@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from twinset.index.backend import Backend, Int64s
-from twinset.index.content_lists import content_lists
+from twinset.index.content_lists import content_lists, ranks_of
 from twinset.index.kinds import kernels
 from twinset.index.kinds.text_entries import SketchedBatch, runs, sets_of
 from twinset.index.query import (
@@ -26,7 +27,7 @@ from twinset.index.query import (
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import at_least, matches_needed
-from twinset.schema import SCORES, Numbers, in_order
+from twinset.schema import SCORES, Numbers, Scores, in_order
 from twinset.system import batch_sizes
 from twinset.system.arrays import ranges
 
@@ -117,7 +118,7 @@ class TextSearcher(Searcher):
         if len(found.numbers):
             found = self._nearest(found, int(limits.k or 0))
         answers = self._estimate(queries, found) if self.estimates else self._verify(queries, found, limits)
-        yield answers.best(limits, descending=True)
+        yield self._best(answers, limits)
 
     def _read_all(self, queries: SketchedBatch, rows: Int64s, limits: Limits, without: int | None) -> Iterator[Answers]:
         """Compare queries with the contents of all documents."""
@@ -134,7 +135,7 @@ class TextSearcher(Searcher):
             query_rows, every = np.repeat(some, len(numbers)), np.tile(numbers, len(some))
             no_matches = np.zeros(len(every), np.uint32)
             candidates = _Candidates(query_rows, every, no_matches, np.tile(sizes, len(some)))
-            yield self._verify(queries, candidates, limits).best(limits, descending=True)
+            yield self._best(self._verify(queries, candidates, limits), limits)
 
     def recall(self, answers: Answers, limits: Limits) -> Shares:
         """Return the minimum probability that a document of each similarity is found."""
@@ -160,7 +161,7 @@ class TextSearcher(Searcher):
                 query_rows, numbers = query_rows[other], numbers[other]
             candidates = self._filter(queries, query_rows, numbers, limits)
             found = self._estimate(queries, candidates) if self.estimates else self._verify(queries, candidates, limits)
-            yield found.best(limits, descending=True)
+            yield self._best(found, limits)
 
     def _candidates(self, queries: SketchedBatch, first: int, last: int) -> Iterator[tuple[Int64s, Int64s]]:
         """Yield pairs of query and document that share a band."""
@@ -178,8 +179,7 @@ class TextSearcher(Searcher):
             mask = _LOW if by_threshold else _WHOLE
             kernels.matches(queries.slots, documents.slots, query_rows[chosen], places, mask, matches)
             theirs = documents.shingles[places]
-            sizes = queries.shingles[query_rows[chosen]].astype(np.float64), theirs.astype(np.float64)
-            near = np.minimum(*sizes) >= limits.threshold * np.maximum(*sizes) * (1.0 - 1e-12)
+            near = self._may_reach(queries.shingles[query_rows[chosen]], theirs, limits.threshold)
             stay = np.flatnonzero((matches >= least) & near)
             kept.append(_Candidates(query_rows[chosen[stay]], numbers[chosen[stay]], matches[stay], theirs[stay]))
         if not kept:
@@ -190,6 +190,12 @@ class TextSearcher(Searcher):
         if limits.k is None or by_threshold or not len(found.numbers):
             return found
         return self._nearest(found, int(limits.k))
+
+    def _may_reach(self, ours: Numbers, theirs: Numbers, threshold: float) -> npt.NDArray[np.bool_]:
+        """Return which pairs of sets of these sizes may reach a similarity."""
+        least, most = np.minimum(ours, theirs).astype(np.float64), np.maximum(ours, theirs).astype(np.float64)
+        near: npt.NDArray[np.bool_] = least >= threshold * most * (1.0 - 1e-12)
+        return near
 
     def _nearest(self, candidates: _Candidates, k: int) -> _Candidates:
         """Keep candidates that can be among the k nearest of their query, given the error of estimates."""
@@ -222,15 +228,36 @@ class TextSearcher(Searcher):
         for first, last in runs(candidates.sizes[places], batch_sizes.INDEX_SHINGLES):
             theirs, which = self._sets(distinct[first:last])
             chosen = np.flatnonzero((inverse >= first) & (inverse < last))
-            query_rows = candidates.queries[chosen]
-            sets, rows = _concat_sets(queries.sets, query_rows, theirs)
-            offset = len(sets.sizes) - len(theirs.sizes)
-            left, right = rows.astype(np.uint32), (which[inverse[chosen] - first] + offset).astype(np.uint32)
-            shared = overlaps(sets, left, right, limits.threshold)
-            some = np.flatnonzero(shared)
-            exact = scores(shared[some], sets.sizes[left[some]], sets.sizes[right[some]])
+            query_rows, places = candidates.queries[chosen], which[inverse[chosen] - first]
+            some, exact = self._compare(queries.sets, query_rows, theirs, places, limits.threshold)
             done.append(Answers(query_rows[some], candidates.numbers[chosen[some]], in_order(exact, self.measure)))
         return Answers.concat(done, self.measure)
+
+    def _compare(
+        self, queries: Sets, query_rows: Int64s, documents: Sets, places: Int64s, threshold: float
+    ) -> tuple[Int64s, Scores]:
+        """Compare pairs of a query and a document; return those that reach the threshold, and their scores."""
+        sets, rows = _concat_sets(queries, query_rows, documents)
+        offset = len(sets.sizes) - len(documents.sizes)
+        left, right = rows.astype(np.uint32), (places + offset).astype(np.uint32)
+        shared = overlaps(sets, left, right, threshold)
+        some = np.flatnonzero(shared)
+        return some, scores(shared[some], sets.sizes[left[some]], sets.sizes[right[some]])
+
+    def _best(self, found: Answers, limits: Limits) -> Answers:
+        """Apply the limits; ties are in the order of adding, or of the ids."""
+        ties = self._id_ranks(found.numbers) if self.settings.ties_by_id and len(found.numbers) else None
+        return found.best(limits, descending=True, ties=ties)
+
+    def _id_ranks(self, numbers: Int64s) -> Int64s:
+        """Return the place of each document in the order of the ids."""
+        distinct, inverse = np.unique(numbers, return_inverse=True)
+        unknown = np.array([number for number in distinct.tolist() if number not in self.ids], np.int64)
+        self.ids.update((one.number, one.id) for one in self.backend.documents(unknown, contents=False))
+        try:
+            return ranks_of([self.ids[number] for number in distinct.tolist()])[inverse]
+        except KeyError:
+            raise self.damaged("is missing") from None
 
     def _sets(self, numbers: Int64s) -> tuple[Sets, Int64s]:
         """Return the distinct shingle sets of documents, and the row of each document's set."""

@@ -21,20 +21,23 @@ from twinset.index.kinds.text_entries import (
     Keys,
     RaggedKeys,
     SketchedBatch,
+    are_whole,
     content_keys,
     count_short,
     keys_of,
     make_entries,
     sets_of,
     sketch_texts,
+    slots_of,
+    stored_width,
+    unpacked_rows,
 )
 from twinset.index.kinds.text_queries import MOST_READ, TextSearcher
 from twinset.index.query import MOST_SCANNED, Limits, Searcher
 from twinset.index.read_batches import texts_array
 from twinset.options.index import PassageQueryOptions, QueryOptions, SourceOptions
 from twinset.plan import band_probability
-from twinset.schema import Shingles, Sketches
-from twinset.sketches.minhash import sketch
+from twinset.schema import Sketches
 
 
 class TextKind(Kind):
@@ -54,7 +57,7 @@ class TextKind(Kind):
 
     @property
     def _of_sets(self) -> bool:
-        return self.settings.options.items is not None
+        return self.settings.options.item_kind == "items"
 
     @property
     def content(self) -> pa.Field | None:
@@ -77,7 +80,7 @@ class TextKind(Kind):
         if self.are_texts:
             return [pack(text.encode()) for text in batch.column("text").to_pylist()]
         contents: list[bytes] = batch.column("hashes").to_pylist()
-        counts = 8 * np.asarray(batch.column("shingles")).astype(np.int64)
+        counts = stored_width(self.settings) * np.asarray(batch.column("shingles")).astype(np.int64)
         if [len(one) for one in contents] != counts.tolist():
             raise DamagedError(f"{path} is damaged: the number of shingle hashes of a document is wrong")
         return contents
@@ -88,19 +91,23 @@ class TextKind(Kind):
         return self._store == "text"
 
     def source_columns(self, options: SourceOptions) -> dict[str, Any]:
-        """Return the column of lists for an index of sets."""
+        """Return the columns of the index, unless others are given."""
+        ours, name = self.settings.options, "sets" if self._of_sets else "texts"
+        if options.item_kind == "weighted":
+            raise OptionError(f"--weight does not fit: the index holds {name}; leave it out")
         other = options.item_flag if options.item_kind not in ("text", "items", "groups") else None
         if not self._of_sets and options.item_kind != "text" and other is None:
             flag, column = ("--items", options.items) if options.items is not None else ("--group", options.group)
             raise OptionError(f"{flag} {column} is for sets, but the index holds texts; leave it out")
         if other is not None:
-            documents = "sets" if self._of_sets else "texts"
-            raise OptionError(f"{other} does not fit: the index holds {documents}; leave it out")
-        if options.group is not None:
-            if self.settings.options.bag:
-                raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
+            raise OptionError(f"{other} does not fit: the index holds {name}; leave it out")
+        if options.group is not None and ours.bag:
+            raise OptionError("--group makes sets, but the index holds bags (--bag); add lists with --items")
+        if not self._of_sets:
+            return {} if ours.text is None or options.was_given("text") else {"text": ours.text}
+        if options.group is not None or options.items is not None:
             return {}
-        return {"items": options.items or self.settings.options.items} if self._of_sets else {}
+        return {name: getattr(ours, name) for name in ("items", "group", "item")}
 
     def is_single(self, what: Any) -> bool:
         """Whether a query is one document: a string, or in an index of sets a set."""
@@ -187,7 +194,7 @@ class TextKind(Kind):
     def nearest_by(self, backend: Backend) -> str:
         """Compare all contents if they can be listed in memory, else all sketches, or what shares a band."""
         documents = backend.count()
-        if self._store != "none" and (documents <= MOST_READ or are_listed(backend)):
+        if self._store != "none" and (documents <= MOST_READ or are_listed(backend, self.settings)):
             return "all"
         return "sketches" if documents <= MOST_SCANNED else "bands"
 
@@ -205,8 +212,9 @@ class TextKind(Kind):
         """Yield documents whose sketch does not fit their content."""
         if self._store == "none":
             return
-        whole = [one for one in documents if self._is_whole(one.content)]
-        if len(whole) < len(documents):
+        whole = documents
+        if not are_whole([one.content for one in documents], self.settings):
+            whole = [one for one in documents if are_whole([one.content], self.settings)]
             numbers = {one.number for one in whole}
             lost = (one for one in documents if one.number not in numbers)
             yield from ((one, f"its stored {self._store} cannot be read") for one in lost)
@@ -219,27 +227,13 @@ class TextKind(Kind):
             elif again.shingles[place] and (sketches.slots[row] != again.slots[place]).any():
                 yield one, f"the sketch does not match the stored {self._store}"
 
-    def _is_whole(self, content: bytes | None) -> bool:
-        """Whether the content of a document can be read."""
-        if content is None:
-            return False
-        if self._store == "shingles":
-            return len(content) % 8 == 0
-        try:
-            unpack_text(content)
-        except DamagedError:
-            return False
-        return True
-
     def _sketched_again(self, documents: list[Document]) -> SketchRows:
         """Sketch documents again from their contents."""
         contents = [one.content or b"" for one in documents]
         numbers = np.array([one.number for one in documents], np.int64)
         if self.are_texts:
-            texts = pa.array([unpack(content) for content in contents], pa.large_binary())
+            texts = unpacked_rows([unpack(content) for content in contents], self.settings)
             sketched = sketch_texts(texts, self.settings, sets=False)
             return SketchRows(numbers, sketched.shingles, sketched.slots)
         sets = sets_of(contents, self.settings)
-        shingles = Shingles(np.arange(len(numbers)), sets.starts, sets.hashes)
-        slots = sketch(shingles, self.settings.options.sketch, self.slots, self.settings.seed)
-        return SketchRows(numbers, sets.sizes, slots)
+        return SketchRows(numbers, sets.sizes, slots_of(sets, self.settings))

@@ -12,7 +12,7 @@ import apsw
 
 from twinset.errors import DamagedError, StateError
 from twinset.index.backend import CHANGES, REQUESTS, REQUESTS_END
-from twinset.index.settings import FORMAT, LAYOUTS
+from twinset.index.settings import FORMAT, NEWEST
 from twinset.system.locks import WriterLock
 
 APPLICATION = 0x5457_534E  # "TWSN", in the file's header: distinguishes our files from other databases
@@ -162,7 +162,7 @@ def recognise(db: apsw.Connection, name: str) -> int:
     format = int(db.pragma("user_version"))
     if format > FORMAT:
         raise StateError(
-            f"{name}: the index has format {format}, and this version of twinset knows formats up to {LAYOUTS}; "
+            f"{name}: the index has format {format}, and this version of twinset knows formats up to {NEWEST}; "
             "use a newer version"
         )
     found = db.execute(_FOUND).fetchall()

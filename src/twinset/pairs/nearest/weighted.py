@@ -20,14 +20,18 @@ from twinset.schema import Hashes, Numbers, Places, Shares, WeightedSets
 from twinset.system.arrays import offsets_of, ranges
 
 _WORK = 1 << 22  # entries of lists that a thread looks up at a time, about
+_BYTES_AN_ELEMENT = 96  # the sets, their lists, and the table that numbers elements
+_BYTES_A_SET = 96
+_BYTES_A_SET_AND_THREAD = 12
 
 
 @dataclass(frozen=True)
 class NearestWeighted:
-    """The nearest of each query: positions uint32 (n, k) and scores, of which the first found[i] are set."""
+    """The nearest of each query: positions uint32 (n, k), scores and common weights; the first found[i] are set."""
 
     positions: Numbers
     scores: Shares
+    shared: Shares
     found: Places
     compared: int
 
@@ -50,7 +54,7 @@ class WeightedLists:
 
     salts: uint64 (sets); sets of different salts have nothing in common. ranks: uint32 (sets), the order of sets of
     equal similarity. border: the first of the sets that are looked up by those before it; None if all look up all
-    others.
+    others, 0 if all are looked up by sets that come later.
 
     Examples
     --------
@@ -75,9 +79,11 @@ class WeightedLists:
         numbers = ElementNumbers()
         numbers.number(elements, sets.offsets[:-1], sizes)
         count = len(numbers)
+        self._elements = None if len(self.queries) else numbers  # for sets that come later
         del numbers
         self._offsets, self._listed, self._weights = _chosen(sets, elements, self.targets)
-        self._starts = offsets_of(np.bincount(self._listed, minlength=count))
+        # The last list, that of elements which no set has, is empty.
+        self._starts = offsets_of(np.bincount(self._listed, minlength=count + 1))
         self._members = np.empty(len(self._listed), np.uint32)
         self._entries = np.empty(len(self._listed), np.float64)
         kernels.fill_weighted_lists(
@@ -86,6 +92,7 @@ class WeightedLists:
         if not self.own:
             self._offsets, self._listed, self._weights = _chosen(sets, elements, self.queries)
         self._totals, self._ranks = sums[self.targets], ranks[self.targets]
+        self._numbers = self.targets.astype(np.uint32)
 
     @property
     def tasks(self) -> list[slice]:
@@ -100,16 +107,40 @@ class WeightedLists:
 
     def search(self, rows: slice, k: int) -> NearestWeighted:
         """Find the k nearest of some queries, by their positions; threads may search for different ones."""
+        queries = (self.queries.astype(np.uint32), self._offsets, self._listed, self._weights)
+        return self._search(rows, k, queries, self.sets, self.sums)
+
+    def search_sets(self, sets: WeightedSets, sums: Shares, k: int) -> NearestWeighted:
+        """Find the k nearest of some other sets with these totals; threads may search for different ones."""
+        if self._elements is None:
+            raise ValueError("these lists are for their own sets; make them with border 0")
+        listed = self._elements.find(sets.hashes).astype(np.uint32)
+        queries = (np.arange(len(sums), dtype=np.uint32), sets.offsets, listed, sets.weights)
+        return self._search(slice(0, len(sums)), k, queries, sets, sums)
+
+    def _search(
+        self, rows: slice, k: int, queries: tuple[Numbers, Places, Numbers, Shares], asking: WeightedSets, sums: Shares
+    ) -> NearestWeighted:
         count, sets = rows.stop - rows.start, self.sets
-        positions, scores = np.zeros((count, k), np.uint32), np.zeros((count, k))
+        positions, scores, shared = np.zeros((count, k), np.uint32), np.zeros((count, k)), np.zeros((count, k))
         found = np.zeros(count, np.int64)
         compared = kernels.search(
-            rows.start, rows.stop, self.own, k, self.queries.astype(np.uint32), self._offsets, self._listed,
-            self._weights, sets.offsets, sets.hashes, sets.weights, self.sums, self._totals, self._ranks,
-            self.targets.astype(np.uint32), self._starts, self._members, self._entries,
-            *_scratch.fit(len(self.targets)), scores, positions, found,
+            rows.start, rows.stop, self.own, k, *queries, asking.offsets, asking.hashes, asking.weights, sums,
+            sets.offsets, sets.hashes, sets.weights, self.sums, self._totals, self._ranks, self._numbers, self._starts,
+            self._members, self._entries, *_scratch.fit(len(self.targets)), scores, positions, shared, found,
         )  # fmt: skip
-        return NearestWeighted(positions, scores, found, compared)
+        return NearestWeighted(positions, scores, shared, found, compared)
+
+
+def bytes_needed(sets: int, elements: int, threads: int) -> int:
+    """Return the memory that lists of so many sets and elements take, while they are built and searched.
+
+    Examples
+    --------
+    >>> bytes_needed(sets=1000, elements=50_000, threads=2)
+    4920000
+    """
+    return elements * _BYTES_AN_ELEMENT + sets * (_BYTES_A_SET + threads * _BYTES_A_SET_AND_THREAD)
 
 
 def _chosen(sets: WeightedSets, elements: Hashes, chosen: Places) -> tuple[Places, Numbers, Shares]:

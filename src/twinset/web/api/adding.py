@@ -115,7 +115,7 @@ class Adding:
         return self._columns(documents(), "line {}")
 
     def _columns(self, documents: Iterable[tuple[int, Any]], where: str) -> tuple[list[Any], list[Any]]:
-        """Return ids and texts (or items, codes, vectors) of documents."""
+        """Return ids and texts (or records, items, weights, codes, vectors) of documents."""
         field, most = self.index.field, self.limits.text
         ids, values = [], []
         for number, one in documents:

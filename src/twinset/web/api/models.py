@@ -14,7 +14,7 @@ class _Body(BaseModel):
 
 
 class QueryBody(_Body):
-    """A query: a text (or items, a code, a vector, as the index holds them), or the id of a document of the index."""
+    """A query: a text (or a record, items, weights, a code, a vector, as the index holds them), or a document's id."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -23,7 +23,13 @@ class QueryBody(_Body):
     )
 
     text: str | None = Field(default=None, description="A text.")
+    record: dict[str, str | None] | None = Field(
+        default=None, description="A record, from column to text, for an index of records."
+    )
     items: list[str | int] | None = Field(default=None, description="A set, for an index of sets.")
+    weights: dict[str, float] | None = Field(
+        default=None, description="A weighted set, from element to weight, for an index of weighted sets."
+    )
     code: str | None = Field(default=None, description="A code in hexadecimal digits, for an index of codes.")
     vector: list[float] | None = Field(default=None, description="A vector, for an index of vectors.")
     id: str | None = Field(
@@ -75,11 +81,13 @@ class QueryAnswer(BaseModel):
 
 
 class DocumentBody(BaseModel):
-    """A document: an id, and a text (or items, a code, a vector, as the index holds them)."""
+    """A document: an id, and a text (or a record, items, weights, a code, a vector, as the index holds them)."""
 
     id: str | int
     text: str | None = None
+    record: dict[str, str | None] | None = None
     items: list[str | int] | None = None
+    weights: dict[str, float] | None = None
     code: str | None = None
     vector: list[float] | None = None
 

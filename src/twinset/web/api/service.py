@@ -20,7 +20,9 @@ from twinset.web.api.queries import QueryQueue
 
 WAIT_SECONDS = 10.0
 """Seconds to wait for another process that writes to an index."""
-FIELDS = {"text": "text", "items": "items", "codes": "code", "vectors": "vector"}
+FIELDS = {
+    "text": "text", "records": "record", "items": "items", "weighted": "weights", "codes": "code", "vectors": "vector",
+}  # fmt: skip
 """What the documents of an index are called in a request, by kind."""
 
 

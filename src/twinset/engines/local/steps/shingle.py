@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from twinset.documents.items.pack import record_columns
+from twinset.documents.items.records import record_columns
 from twinset.documents.normalize import buffers_of, lengths, normalize
 from twinset.options import ReadOptions, ShingleOptions
+from twinset.options.index import IndexOptions
 from twinset.options.items import PACKED
 from twinset.schema import Flags, Hashes, Places, Shingles
 from twinset.shingles.elements import element_sets, together
@@ -72,7 +73,7 @@ def _shingle_sets(rows: Any, options: ShingleOptions, seed: int, wanted: Flags |
 
 
 def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Flags | None) -> Shingled:
-    if not isinstance(options, ReadOptions):
+    if not isinstance(options, (ReadOptions, IndexOptions)):
         raise TypeError("records need the options that name their columns")
     replaced, nbytes = [_NONE], 0
     columns: list[tuple[int, list[Shingles]]] = []
@@ -88,7 +89,7 @@ def _shingle_records(rows: Any, options: ShingleOptions, seed: int, wanted: Flag
     return Shingled(iter([together(numbers, columns)]), np.unique(np.concatenate(replaced)), nbytes)
 
 
-def column_options(options: ReadOptions, spec: str | None) -> ShingleOptions:
+def column_options(options: ReadOptions | IndexOptions, spec: str | None) -> ShingleOptions:
     """Return the shingle options of one column of a record."""
     values = {name: getattr(options, name) for name, _ in ShingleOptions.specs()}
     return ShingleOptions.of(**{**values, "shingle": spec or values["shingle"]})

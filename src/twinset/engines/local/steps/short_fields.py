@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from twinset.documents.items.pack import record_columns
+from twinset.documents.items.records import record_columns
 from twinset.documents.parts import Part
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.local.steps.shingle import column_options

@@ -9,14 +9,10 @@ from twinset.engines.local.joins.base import Candidates
 from twinset.engines.local.joins.in_memory import distance_codes
 from twinset.engines.local.joins.nearest.contents import NearContents, NearestDocuments
 from twinset.engines.local.joins.weighted import WeightedJoin
-from twinset.pairs.nearest.weighted import NearestWeighted, WeightedLists
+from twinset.pairs.nearest.weighted import NearestWeighted, WeightedLists, bytes_needed
 from twinset.plan.nearest import NearestSetsPlan
 from twinset.schema import Numbers
 from twinset.system.scratch import Spool
-
-_BYTES_AN_ELEMENT = 96  # the sets, their lists, and the table that numbers elements
-_BYTES_A_SET = 96
-_BYTES_A_SET_AND_THREAD = 12
 
 
 class NearestWeightedJoin(WeightedJoin):
@@ -33,8 +29,7 @@ class NearestWeightedJoin(WeightedJoin):
         return NearestSetsPlan(self.options.top or 1)
 
     def _needed_bytes(self, counts: Numbers) -> int:
-        each = _BYTES_A_SET + _BYTES_A_SET_AND_THREAD * self.work.threads.count
-        return _BYTES_AN_ELEMENT * int(counts.sum(dtype=np.int64)) + len(counts) * each
+        return bytes_needed(len(counts), int(counts.sum(dtype=np.int64)), self.work.threads.count)
 
     def verify(self, candidates: Candidates) -> Spool:
         """Find the nearest of each set."""

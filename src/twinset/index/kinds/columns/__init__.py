@@ -1,0 +1,1 @@
+"""Kinds of documents that are read from several columns: records and weighted sets."""
