@@ -21,7 +21,7 @@ PATTERN_HINT = "name its files with a pattern to read it without the card"
 _HEADER = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
 _MOST_BYTES = 2**24
-_FIRST = "train"  # the split of files that are in none
+_FIRST, _ALL = "train", "all"  # the split of files that are in none, and of a subset that names only a folder
 _DESCRIBING = ("README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json")
 _SEPARATORS = ("sep", "delimiter")
 
@@ -96,7 +96,7 @@ def files_of(subset: Subset, folder: Path, split: str | None) -> dict[str, str]:
     A file that several splits name belongs to the first of them.
     """
     where = folder.as_posix()
-    patterns = dict(subset.patterns or {_FIRST: ("**",)})
+    patterns = dict(subset.patterns or {_ALL: ("**",)})
     if split is not None and split not in patterns:
         raise OptionError(
             f"{where}: the subset {shown_value(subset.name)} has no split {shown_value(split)}; it has "
@@ -162,10 +162,8 @@ def _subset(given: Mapping[str, Any], where: str) -> Subset:
 
 
 def _splits(files: Any, subset: str, where: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each split with its patterns; `files` may be a path, a list of paths, or a list or mapping of splits."""
-    if isinstance(files, Mapping):
-        listed = list(files.items())
-    elif isinstance(files, list) and any(isinstance(one, Mapping) for one in files):
+    """Yield each split with its patterns; `files` may be a path, a list of paths, or a list of splits."""
+    if isinstance(files, list) and any(isinstance(one, Mapping) for one in files):
         listed = [(one.get("split"), one.get("path")) if isinstance(one, Mapping) else (None, one) for one in files]
     else:
         listed = [(_FIRST, files)]
@@ -208,7 +206,7 @@ def _matches(folder: Path, below: str, pattern: str) -> Iterator[str]:
     base = folder / below
     named = set(PurePosixPath(pattern).parts)
     try:
-        for path in base.glob(re.sub(r"\*\*(?!/)", "**/*", pattern)):
+        for path in base.glob(f"{pattern}/*" if PurePosixPath(pattern).name == "**" else pattern):
             parts = path.relative_to(base).parts
             skipped = any(part.startswith((".", "__")) or part in _DESCRIBING for part in parts if part not in named)
             if not skipped and path.is_file():
