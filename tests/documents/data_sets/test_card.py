@@ -161,7 +161,8 @@ def test_results_below_the_folder_are_not_read(folder: Path) -> None:
 
 def test_the_card_chooses_only_for_its_own_side(folder: Path) -> None:
     with_card(folder, CARDS["the default"][0])
-    done = twinset.dedup(["test.jsonl row 0", "data/a-0.jsonl row 1"], against=[folder], shingle="word:1", threshold=1.0)
+    rows = ["test.jsonl row 0", "data/a-0.jsonl row 1"]
+    done = twinset.dedup(rows, against=[folder], shingle="word:1", threshold=1.0)
     assert done.kept["text"].to_pylist() == ["test.jsonl row 0"]
 
 
