@@ -94,7 +94,7 @@ def test_the_interval_of_a_sample_is_stated() -> None:
     }
     card = twinset.dedup(texts, shingle="word:1", threshold=0.6, audit=40).card()
     found = re.search(
-        r"recall (\S+) \(\d+ of \d+ pairs\); 95 % interval (\S+) to (\S+)\. 40 distinct documents, chosen", card
+        r"recall (\S+) \([\d,]+ of [\d,]+ pairs\); 95 % interval (\S+) to (\S+)\. 40 distinct documents, chosen", card
     )
     assert found
     assert float(found[2]) < float(found[1]) <= float(found[3])
