@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import twinset
-
 from tests.cli.conftest import Run
 
 ROSE = "a rose is a rose is a rose in any garden of the town"

@@ -17,7 +17,7 @@ from twinset.candidates.banding import band_keys, width
 from twinset.documents.normalize import buffers_of
 from twinset.engines.local.steps.sketch import distinct_sets, low_bytes
 from twinset.errors import OptionError
-from twinset.options.sql import SqlOptions
+from twinset.options.sketch import SqlOptions
 from twinset.pairs.sets import Sets, overlaps, scores
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Scores, Sketches

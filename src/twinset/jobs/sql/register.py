@@ -12,7 +12,7 @@ import pyarrow as pa
 from twinset.errors import OptionError
 from twinset.jobs.sql.functions import SqlFunctions
 from twinset.options.checks import shown_value
-from twinset.options.sql import SqlOptions
+from twinset.options.sketch import SqlOptions
 from twinset.plan import Plan
 from twinset.plan.choose import band_plan
 
