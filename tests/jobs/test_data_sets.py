@@ -184,5 +184,6 @@ def test_rows_on_the_disk_stay_there(tmp_path: Path) -> None:
     grown = pa.total_allocated_bytes() - before + tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(kept) == 400
+    assert twinset.dedup(data, batch_bytes=1024).mask.tolist() == done.mask.tolist()
     assert grown < 30e6  # of 80 MB
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["data.arrow"]

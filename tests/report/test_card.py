@@ -120,6 +120,15 @@ def test_splits_are_counted(tmp_path: Path) -> None:
     assert [row[1:4] for row in cells(card, "source")] == [["5", "3", "2"], ["5", "1", "4"], ["5", "1", "4"]]
 
 
+def test_unreadable_rows_are_neither_kept_nor_removed(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        with lines(tmp_path / name).open("a") as file:
+            file.write("{broken\n")
+    card = twinset.dedup(tmp_path, on_error="skip", no_id=True, **WORDS).card()
+    assert [row[1:4] for row in cells(card, "source")] == [["6", "3", "2"], ["6", "1", "4"]]
+    assert "| unreadable | 2 | skipped |" in card
+
+
 def test_many_sources_are_added_up(tmp_path: Path) -> None:
     for number in range(40):
         lines(tmp_path / f"{number:02}.jsonl", ["the same text", f"another {number}"])
@@ -163,7 +172,9 @@ def test_other_results_have_cards(tmp_path: Path) -> None:
     assert cells(codes.card(), "largest clusters, by the kept code") == [["0", "2", "1 bit"]]
     assert "--shingle" not in codes.card()
     assert "| flagged | 2 | 40.0 % |" in twinset.dedup(texts, flag=True, **WORDS).card()
-    assert "--contained` | `0.9`" in twinset.dedup(texts, contained=0.9, shingle="word:3").card()
+    contained = twinset.dedup(texts, contained=0.9, shingle="word:3").card()
+    assert "--contained` | `0.9`" in contained
+    assert "threshold" not in contained
     assert "clusters | 0 |" in twinset.dedup(["one", "two"]).card()
 
 

@@ -129,7 +129,7 @@ def _counts(recorded: StoredResult) -> list[list[int]]:
     parts = np.asarray(recorded.documents["part"])[: recorded.own]
     kept, read = kept_documents(recorded), readable(recorded)
     roles = recorded.table("sources")["role"].to_pylist()
-    columns = [np.bincount(parts[rows], minlength=roles.count("source")) for rows in (read | ~read, kept, read & ~kept)]
+    columns = [np.bincount(parts[rows], minlength=roles.count("source")) for rows in (..., kept, read & ~kept)]
     counts: list[list[int]] = np.stack(columns, axis=1).tolist()
     return counts
 
