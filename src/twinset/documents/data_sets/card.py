@@ -169,7 +169,7 @@ def _splits(files: Any, subset: str, where: str) -> Iterator[tuple[str, tuple[st
         listed = [(_FIRST, files)]
     names = [name for name, _ in listed]
     for name, paths in listed:
-        globs = paths if isinstance(paths, list) else [paths]
+        globs: list[Any] = paths if isinstance(paths, list) else [paths]
         if not isinstance(name, str) or not globs or names.count(name) > 1:
             raise SourceError(
                 f"data_files of the subset {shown_value(subset)} are {_shown(files)}; allowed: a path, a list of "
