@@ -15,6 +15,7 @@
     twinset.VectorIndex              an index of vectors in memory
     twinset.Client(url, …)           a client of twinset serve
     twinset.sketch(source, …)        make sketches, to merge and compare them without the documents
+    twinset.register(connection, …)  add functions that compare texts to the SQL of DuckDB
     twinset.plan(…)                  choose hashes, bands and rows for a threshold and a recall
     twinset.warm()                   compile everything ahead of the first run
 """
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from twinset.jobs.report import report
     from twinset.jobs.result import open_result, recut
     from twinset.jobs.sketch import Sketches, sketch
+    from twinset.jobs.sql.register import register
     from twinset.jobs.trim import trim
     from twinset.jobs.warm import warm
     from twinset.plan import Plan, plan
@@ -103,6 +105,7 @@ __all__ = [
     "pairs",
     "plan",
     "recut",
+    "register",
     "report",
     "sketch",
     "trim",
@@ -116,7 +119,7 @@ _LAZY = {
     "VectorIndex": "index.in_memory",
     "collapse": "jobs.collapse", "compare": "jobs.compare", "dedup": "jobs.dedup", "evaluate": "jobs.evaluate",
     "explain": "jobs.explain", "find_pairs": "jobs.pairs", "find_passages": "jobs.passages",
-    "open_result": "jobs.result", "recut": "jobs.result",
+    "open_result": "jobs.result", "recut": "jobs.result", "register": "jobs.sql.register",
     "sketch": "jobs.sketch", "trim": "jobs.trim", "warm": "jobs.warm",
 }  # fmt: skip
 

@@ -88,6 +88,17 @@ def of_spark(text: str, folder: Path) -> dict[str, str]:
     return {name: value for name, value in variables.items() if "SPARK" in name or "JAVA" in name}
 
 
+def of_postgres(text: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The variables of a page that uses an empty database of a PostgreSQL server; it is skipped where there is none."""
+    if not re.search(r"^\$ .*postgresql://|^import psycopg", text, re.MULTILINE):
+        return {}
+    from psycopg import conninfo
+
+    facts = conninfo.conninfo_to_dict(request.getfixturevalue("postgres_url"))
+    variables = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGPASSWORD": "password", "PGDATABASE": "dbname"}
+    return {name: str(facts[fact]) for name, fact in variables.items() if fact in facts}
+
+
 def run(command: list[str], folder: Path, programs: Path, more: dict[str, str] | None = None) -> tuple[int, str]:
     done = subprocess.run(
         command,
@@ -130,11 +141,11 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.timeout(1800)  # on a busy machine the page on Spark takes minutes
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_is_true(page: Path, folder: Path) -> None:
+def test_a_page_is_true(page: Path, folder: Path, request: pytest.FixtureRequest) -> None:
     name = page.relative_to(ROOT)
     starts = name == Path("README.md")
     programs = Path(sys.executable).parent if starts else ready.folder()
-    more = of_spark(page.read_text("utf-8"), folder.parent)
+    more = of_spark(page.read_text("utf-8"), folder.parent) | of_postgres(page.read_text("utf-8"), request)
     for block in blocks(page):
         where = f"{name}:{block.line}"
         if block.language == "python":

@@ -57,6 +57,7 @@ EXACTLY = {
     "pairs",
     "plan",
     "recut",
+    "register",
     "report",
     "sketch",
     "trim",

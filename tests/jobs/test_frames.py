@@ -8,7 +8,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -364,12 +363,3 @@ def test_functions_have_the_names_of_commands(tmp_path: Path) -> None:
     assert twinset.explain(tmp_path / "out", 2, other="1").other == "1"
     with pytest.raises(twinset.OptionError, match="shingle does not apply to a result"):
         twinset.explain(done, "2", shingle="word:1")
-
-
-def test_a_dataset_gives_an_arrow_table_and_a_mask_of_its_rows() -> None:
-    data = datasets.Dataset.from_dict({"text": ["three", "One and two!", "four", "one and two"], "n": [0, 1, 2, 3]})
-    shuffled = data.select([3, 2, 1, 0])  # its rows are not those of its table
-    done = twinset.dedup(shuffled)
-    assert isinstance(done.kept, pa.Table)
-    assert done.kept.to_pydict() == {"text": ["one and two", "four", "three"], "n": [3, 2, 0]}
-    assert shuffled.select(np.flatnonzero(done.mask))["n"][:] == [3, 2, 0]

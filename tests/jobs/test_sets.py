@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import twinset
 from twinset.errors import OptionError
-from twinset.jobs.result import PairsResult
+from twinset.jobs.pairs import PairsResult
 
 Pair = tuple[str, str]
 ELEMENTS = st.lists(st.sampled_from("abcdefgh"), max_size=8)

@@ -1569,8 +1569,30 @@ COLUMNS = [
     ),
 ]
 
+_SQL = "tests/jobs/sql/test_register.py"
+_DATA_SETS = "tests/jobs/test_data_sets.py"
+_DATA_CARD = "tests/documents/data_sets/test_card.py"
+_SECTION = "tests/report/test_card.py"
+
+SQL_AND_CARDS = [
+    Defect("jobs/sql/functions.py", "equal >= self._plan.min_matches +", "equal >= 0 * self._plan.min_matches +", _SQL),
+    Defect("jobs/sql/functions.py", "np.ascontiguousarray(keys.T).ravel()", "keys.ravel()", _SQL),
+    Defect("jobs/sql/functions.py", "+ 1).tolist(), len(sizes)]", "+ 1).tolist(), len(sizes) - 1]", _SQL),
+    Defect("jobs/sql/functions.py", "pc.and_(lefts.is_valid(), rights", "pc.or_(lefts.is_valid(), rights", _SQL),
+    Defect("documents/data_sets/part.py", "[first_row : first_row + rows]", "[:rows]", f"{_DATA_SETS} -k disk"),
+    Defect("documents/frames.py", "mask[rows], None if columns", "mask[: len(one)], None if columns", _DATA_SETS),
+    Defect("documents/frames.py", "not all(is_data_set(one.rows) for one in splits)", "False", _DATA_SETS),
+    Defect("documents/data_sets/card.py", "found.setdefault(match, name)", "found[match] = name", _DATA_CARD),
+    Defect("documents/data_sets/card.py", 'or ".." in PurePosixPath(path).parts', "", _DATA_CARD),
+    Defect("documents/data_sets/card.py", 'part.startswith((".", "__"))', 'part.startswith(".")', _DATA_CARD),
+    Defect("documents/sources.py", "(None, None) if self.prefix else (", "(", _DATA_CARD),
+    Defect("report/card/markdown.py", "[^\\s`|]|[^\\s`|][^`|]*[^\\s`|]", "[^`]+", _SECTION),
+    Defect("report/card/command.py", " and not follows:", ":", _SECTION),
+    Defect("report/card/sections.py", "kept, read & ~kept)]", "kept, ~kept)]", f"{_SECTION} -k unreadable"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS),
 ]

@@ -22,7 +22,8 @@ from twinset.options.formats import DELIMITERS, FORMATS, Format
 class SourceFile:
     """A file to read: its path, the name shown in messages, the components its output name must have, and its format.
 
-    `format` is a name of `FORMATS`, or ``text``.
+    `format` is a name of `FORMATS`, or ``text``. `split` is that of a file of a data set, whose texts are read line by
+    line.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class SourceFile:
     codec: str | None
     folder: Path | None = None
     folder_name: str = ""
+    split: str = ""
 
     def goes_with(self, other: SourceFile) -> bool:
         """Whether two texts belong to one part: of the same folder, or both given by name."""
@@ -69,7 +71,7 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
         )
     else:
         part = part_class(FORMATS[kind])(*where)
-    part.kept_name, part.partition, part.partition_by = kept, partition, by
+    part.kept_name, part.partition, part.partition_by, part.data_split = kept, partition, by, file.split
     return part
 
 

@@ -154,7 +154,7 @@ class Part(ABC):
 
     `name` is the path as given; `source` is the number of the SOURCE argument; `kept_name` is the path of the kept rows
     below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is the sketch
-    function of pictures.
+    function of pictures; `data_split` is the split of a data set.
     """
 
     format: str
@@ -166,6 +166,7 @@ class Part(ABC):
     """Columns with the same value in all rows, from folders such as ``lang=en``."""
     partition_by: str | None = None
     """The column of `partition` that ``--by`` names, if it names one."""
+    data_split: str = ""
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
         self.name = name
@@ -243,9 +244,8 @@ class Part(ABC):
 
         All other values stay. Bytes of these texts that could not be decoded are lost: `texts` have U+FFFD for them.
         """
-        missing = rows[np.asarray(block.texts.is_null())[rows]]
-        if len(missing):
-            where = at_row(self.name, block.first_row + int(missing[0]))
+        for missing in rows[np.asarray(block.texts.is_null())[rows]][:1].tolist():
+            where = at_row(self.name, block.first_row + missing)
             raise SourceError("the row has no text to replace", where=where)
         payload = self.payload_with(block, rows, texts)
         return replace(block, texts=replace_texts(block.texts, rows, texts), payload=payload)

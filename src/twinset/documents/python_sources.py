@@ -22,6 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
+from twinset.documents.data_sets.part import DataSetPart
+from twinset.documents.data_sets.splits import Split, is_data_set
 from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
 from twinset.documents.formats.python_objects import check_array, items_part, plain_text
@@ -129,6 +131,10 @@ class PythonSources:
             return self._matrix(given, source)
         if isinstance(given, Mapping):
             return self._mapping(given, source)
+        if isinstance(given, Split):
+            part = self._lazy(given.rows, self.name_of(given.name), source)
+            part.data_split = given.name
+            return part
         if is_lazy(given):
             return self._lazy(given, self.name_of("table"), source)
         if is_table(given):
@@ -195,6 +201,8 @@ class PythonSources:
 
     def _lazy(self, given: Any, name: str, source: int) -> Part:
         """Compute a LazyFrame, or read a Hugging Face data set."""
+        if is_data_set(given):
+            return DataSetPart(name, source, self.options, given)
         if hasattr(given, "sink_ipc"):
             path = self._path(f"{name}.arrow")
             given.sink_ipc(path)
@@ -345,7 +353,7 @@ def no_long_table(what: str) -> SourceError:
 
 def is_numbered(given: object) -> bool:
     """Whether the ids of a source may be positions: it is a list or an iterator."""
-    named = isinstance(given, (str, os.PathLike, Mapping)) or is_table(given)
+    named = isinstance(given, (str, os.PathLike, Mapping, Split)) or is_table(given)
     return not named and not is_lazy(given)
 
 

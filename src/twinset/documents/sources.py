@@ -9,6 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from twinset.documents.compressed import member_of, split_codec
+from twinset.documents.data_sets.card import (
+    CARD,
+    check_separator,
+    choose_subset,
+    files_of,
+    read_card,
+    refuse_choice,
+)
 from twinset.documents.encodings import known
 from twinset.documents.files import (
     NOT_FOLLOWED,
@@ -38,6 +46,7 @@ from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spoo
 from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_value
 from twinset.options.formats import DELIMITERS, endings_for, format_by_ending
 from twinset.options.spoken import speaks_flags
 
@@ -101,6 +110,9 @@ class _Opening:
         """Add the files or parts of one SOURCE."""
         if self.options.images and (given == "-" if isinstance(given, str) else not isinstance(given, os.PathLike)):
             raise SourceError("pictures are read from files: name a folder, a pattern or a file")
+        is_path = isinstance(given, (str, os.PathLike))
+        if not self.prefix and not (is_path and os.path.isdir(given)):  # type: ignore[arg-type]
+            refuse_choice(self.options.subset, self.options.data_split, f"{shown_value(given)} is none")
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
             self._add_path(number, os.fsdecode(path) if isinstance(path, bytes) else path)
@@ -168,7 +180,8 @@ class _Opening:
     def _add_folder(self, number: int, given: str) -> None:
         folder = Path(given)
         passed_over = len(self.skipped)
-        names = files_in(folder, self.options, self.skipped)
+        splits = self._files_of_card(folder)
+        names = files_in(folder, self.options, self.skipped) if splits is None else list(splits)
         markers = {name for name in names if is_marker(name)}
         tables = self._reads_tables([name for name in names if name not in markers])
         whole = components_of(folder)
@@ -187,7 +200,8 @@ class _Opening:
             parts = tuple(name.split("/"))
             format, codec = self._format(name)
             file = SourceFile(path, shown, number, whole + parts, len(parts), format if tables else "text", codec)
-            if not tables:
+            file.split = splits[name] if splits else ""
+            if not tables and (self.options.images or not splits):
                 file.folder, file.folder_name = folder, folder.as_posix()
             self._add_resolved(file)
         if len(self.entries) == before:
@@ -195,6 +209,20 @@ class _Opening:
             ours.sort(key=lambda one: one[1] in NOT_FOLLOWED)
             more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
             raise SourceError(self._nothing("folder", names, self.skipped[passed_over:]) + more, where=given)
+
+    def _files_of_card(self, folder: Path) -> dict[str, str] | None:
+        """Return the files that the card of a data set names, each with its split; None for other folders."""
+        subsets, where = read_card(folder), folder.as_posix()
+        choice = (None, None) if self.prefix else (self.options.subset, self.options.data_split)
+        if not subsets:
+            refuse_choice(*choice, f"{where} has no {CARD} that names subsets")
+            return None
+        subset = choose_subset(subsets, choice[0], where)
+        check_separator(subset, self.options.delimiter, where)
+        files = {str(folder / name): split for name, split in files_of(subset, folder, choice[1]).items()}
+        ours = without_ours(list(files), where, self.skipped)
+        names = {path: path.removeprefix(str(folder)).lstrip("/") for path in ours}
+        return {name: files[path] for path, name in names.items() if chosen(name, self.options)}
 
     @property
     def _rows(self) -> bool:
@@ -335,7 +363,7 @@ class _Opening:
 
     def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
-        if self.options.lines:
+        if self.options.lines or (file.split and not self.options.images):
             return False
         return self.options.images or file.format == "text"
 

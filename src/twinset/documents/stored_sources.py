@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from twinset.documents.compressed import codec_of
+from twinset.documents.data_sets.part import DataSetPart
 from twinset.documents.formats.memory_tables import SpooledPart, TablePart
 from twinset.documents.open_parts import SourceFile, file_part
 from twinset.documents.parts import Part
@@ -95,7 +96,9 @@ def store_source(part: Part, options: ReadOptions, folder: Path, *, link: bool =
     try:
         folder.mkdir(exist_ok=True)
         if isinstance(part, TablePart):
-            _write_table(part.table, path)
+            _write_batches(part.table.schema, part.table.to_batches(max_chunksize=_BATCH_ROWS), path)
+        elif isinstance(part, DataSetPart):
+            _write_batches(part.schema, part.batches(), path)
         elif isinstance(part, MatrixPart):
             part.store(path)
         elif part.path is not None:
@@ -140,10 +143,11 @@ def store_all(
     return {"stored": [one and one.to_dict() for one in stored]} if any(stored) else {}
 
 
-def _write_table(table: pa.Table, path: Path) -> None:
+def _write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: Path) -> None:
     with open(path, "xb") as file:
-        with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-            stream.write_table(table, max_chunksize=_BATCH_ROWS)
+        with pa.ipc.new_stream(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+            for batch in batches:
+                stream.write_batch(batch)
         file.flush()
         os.fsync(file.fileno())
 

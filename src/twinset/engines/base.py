@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
 
+from twinset.documents.data_sets.splits import spread
 from twinset.engines.progress import Progress, Silent
 from twinset.options import DedupOptions, PairsOptions
 from twinset.options.passages import PassagesOptions, TrimOptions
@@ -44,7 +45,7 @@ Tables: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Job:
-    """The sources, options and output of a run.
+    """The sources, options and output of a run; the splits of a data set are sources of their own.
 
     `output` is a folder, or for pairs a file unless `pairs_folder` is set. `rows_file` is the one file for all kept
     rows, if that is wanted.
@@ -65,6 +66,9 @@ class Job:
     rows_file: Path | None = None
     pairs_folder: bool = False
     address: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", spread(self.sources))
 
 
 @dataclass(frozen=True)

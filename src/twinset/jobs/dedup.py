@@ -55,10 +55,11 @@ def dedup(*sources: object, output: Any = None, progress: ProgressChoice = None,
     engine = engine_for(checked)
     with reporting(progress) as reporter:
         if checked.index is None:
-            with engine.open(_job(engine, sources, checked, output, reporter)) as run:
+            job = _job(engine, sources, checked, output, reporter)
+            with engine.open(job) as run:
                 done = pipeline.dedup(run)
                 settled = {"shingle": run.options.shingle, "sparse": run.options.sparse}
-                return DedupResult.of(done, sources, replace(checked, **settled))
+                return DedupResult.of(done, job.sources, replace(checked, **settled))
         from twinset.index import dedup as index_dedup  # loads a database: only where needed
 
         with index_dedup.open_index(checked.index) as index:
@@ -88,7 +89,7 @@ def _dedup_with_index(
     job = _job(engine, sources, options, output, progress, index.files, needs_ids=needs)
     with engine.open(job) as run, IndexedDedup(index, run) as indexed:
         progress.note(f"index {index.name}: {counted(len(index), 'document')}; plan: {run.sketching}")
-        return DedupResult.of(pipeline.dedup(run, indexed), sources, options)
+        return DedupResult.of(pipeline.dedup(run, indexed), job.sources, options)
 
 
 def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from twinset.engines.local.steps.top_pairs import most_similar
 from twinset.engines.local.write.tables import ResultTables
 from twinset.engines.progress import Progress, Silent
 from twinset.errors import OptionError, OutputError
-from twinset.jobs.result import PairsResult
+from twinset.jobs.pairs import PairsResult
 from twinset.options import PairsOptions
 from twinset.options.checks import new_file
 from twinset.options.formats import check_output_name

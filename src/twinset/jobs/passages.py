@@ -127,14 +127,14 @@ class PassagesResult:
         return ("source", "against") if number < self.recorded.own else ("against", "source")
 
     def report(self, path: Any, **options: Any) -> Path:
-        """Write one self-contained HTML page of the passages.
+        """Write one self-contained HTML page of the passages; or with `card` what `card` returns.
 
         Parameters
         ----------
         path
-            A file that ends in .html.
+            A file that ends in .html; with `card` in .md.
         **options
-            The options of `twinset report`, as keyword arguments: `texts`, `source`, `force`.
+            The options of `twinset report`, as keyword arguments: `texts`, `source`, `card`, `force`.
 
         Returns
         -------
@@ -151,6 +151,8 @@ class PassagesResult:
         from twinset.report.passages_page import PassagesRun, passages_page
 
         checked = ReportOptions.of(**options)
+        if checked.card:
+            return write_page(path, checked, lambda: self.card().encode())
         recorded = self.recorded.but(moved=checked.source)
         folder = "" if recorded.in_memory else str(recorded.folder)
         shown = {name: value for name, value in self.summary["options"].items() if value not in (None, [], False)}
@@ -161,6 +163,24 @@ class PassagesResult:
         texts = recorded.read_texts if checked.texts else None
         tables = self.passages, self.copied, self.boilerplate
         return write_page(path, checked, lambda: passages_page(run, *tables, texts))
+
+    def card(self) -> str:
+        """Describe the run for the card of a data set: the section Deduplication, as Markdown.
+
+        Returns
+        -------
+        str
+            The counts, the options and the command that repeats the run.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> print(twinset.find_passages(["a b c d e f", "x b c d e y"], least=4).card().splitlines()[0])
+        ## Deduplication
+        """
+        from twinset.report.card.sections import passages_card
+
+        return passages_card(self.summary, self.recorded.options)
 
     def __repr__(self) -> str:
         found = counted(self.summary["passages"], "passage")

@@ -10,22 +10,28 @@ from typing import Any
 import twinset
 from twinset.engines.progress import Progress
 from twinset.evaluation.real_pairs import SLOTS, compare_all
+from twinset.jobs.pairs import PairsResult
 from twinset.jobs.result import open_result
+from twinset.jobs.trim import TrimResult
+from twinset.options.place import result_folder
+from twinset.options.results import ReportOptions
 from twinset.options.survey import TextbookOptions
 from twinset.report.page import write_page
 from twinset.report.textbook_page import ComparedPairs, textbook_page
+from twinset.results.open_recorded import open_recorded
+from twinset.results.stored import read_summary
 from twinset.wording import counted
 
 
 def report(result: Any, path: Any, **options: Any) -> Path:
-    """Write one self-contained, searchable HTML page of a result.
+    """Write one self-contained, searchable HTML page of a result, or the section of a data set card.
 
     Parameters
     ----------
     result
-        A `DedupResult` or `PassagesResult`, or the folder of one.
+        A `DedupResult` or `PassagesResult`, or the folder of one; with `card` also a result of `find_pairs` or `trim`.
     path
-        A file that ends in .html.
+        A file that ends in .html; with `card` in .md.
     **options
         The options of `twinset report`, as keyword arguments.
 
@@ -42,8 +48,24 @@ def report(result: Any, path: Any, **options: Any) -> Path:
     >>> twinset.report(done, "roses.html").name
     'roses.html'
     """
+    checked = ReportOptions.of(**options)
+    if checked.card:
+        return write_page(path, checked, lambda: card(result).encode())
     done = result if hasattr(result, "report") else open_result(result)
     return done.report(path, **options)
+
+
+def card(result: Any) -> str:
+    """Return the section Deduplication of a data set card for a result, or the folder of one."""
+    if hasattr(result, "card"):
+        return str(result.card())
+    folder = result_folder(result)
+    summary = read_summary(folder, trimmed=True)
+    if "words_cut" in summary:
+        return TrimResult(summary, folder, {}).card()
+    if "removed" in summary or "passages" in summary:
+        return open_result(folder).card()
+    return PairsResult(summary, open_recorded(folder).plan, None, None).card()
 
 
 def write_textbook(

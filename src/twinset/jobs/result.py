@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from twinset.documents.frames import one_frame, take_rows
@@ -21,13 +20,11 @@ from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
 from twinset.options import DedupOptions
-from twinset.options.formats import format_by_ending
 from twinset.options.place import Place, result_folder
-from twinset.results.describe import dedup_as_html, describe_dedup, describe_pairs, pairs_as_html
+from twinset.results.describe import dedup_as_html, describe_dedup
 from twinset.results.judged import JudgedResult, id_of
 from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
-from twinset.schema import HOSTS, pairs_schema
 
 if TYPE_CHECKING:
     from twinset.jobs.passages import PassagesResult
@@ -48,63 +45,6 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(f"twinset.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class PairsResult:
-    """Pairs of similar documents: `.pairs` (an Arrow table), `.summary` (plain numbers) and `.plan`.
-
-    With ``hosts=…``, `.hosts` is the table of pairs of hosts.
-    """
-
-    def __init__(
-        self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard",
-        hosts: pa.Table | Path | None = None,
-    ) -> None:  # fmt: skip
-        self.summary, self.plan, self.path = summary, plan, path
-        self._pairs, self._schema, self._hosts = pairs, pairs_schema(measure), hosts
-
-    @cached_property
-    def pairs(self) -> pa.Table:
-        """All pairs, read from the output file if there is one."""
-        if self._pairs is not None:
-            return self._pairs
-        if self.path is None:
-            return self._schema.empty_table()
-        if self._hosts == self.path:
-            raise StateError(f"{self.path} has the pairs of hosts (.hosts), not of pages; a folder as output gets both")
-        return _read_pairs(self.path, self._schema)
-
-    @cached_property
-    def hosts(self) -> pa.Table:
-        """Pairs of hosts with near-duplicate pages, those with the largest share first."""
-        if self._hosts is None:
-            raise OptionError("this result has no table of hosts; find the pairs with --hosts")
-        return _read_pairs(self._hosts, HOSTS) if isinstance(self._hosts, Path) else self._hosts
-
-    def __repr__(self) -> str:
-        return f"<PairsResult: {describe_pairs(self.summary)}>"
-
-    def _repr_html_(self) -> str:
-        return pairs_as_html(self.summary, self.pairs if self._hosts is None else self.hosts)
-
-
-def _read_pairs(path: Path, schema: pa.Schema) -> pa.Table:
-    format = format_by_ending(path.name)
-    if format is not None and format.delimiter is not None:
-        kinds = pa.csv.ConvertOptions(column_types=schema, strings_can_be_null=False)
-        return pa.csv.read_csv(
-            path, parse_options=pa.csv.ParseOptions(delimiter=format.delimiter), convert_options=kinds
-        )
-    return _read_json_lines(path, schema) if path.suffix in (".jsonl", ".ndjson") else pq.read_table(path)
-
-
-def _read_json_lines(path: Path, schema: pa.Schema) -> pa.Table:
-    from pyarrow import json
-
-    if path.stat().st_size == 0:
-        return schema.empty_table()
-    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-    return json.read_json(path, parse_options=options)
 
 
 class DedupResult(JudgedResult):
@@ -234,14 +174,15 @@ class DedupResult(JudgedResult):
         return account(self.recorded.but(moved=source), *named)
 
     def report(self, path: Any, **options: Any) -> Path:
-        """Write one self-contained, searchable HTML page of the result.
+        """Write one self-contained, searchable HTML page of the result; or with `card` what `card` returns.
 
         Parameters
         ----------
         path
-            A file that ends in .html.
+            A file that ends in .html; with `card` in .md.
         **options
-            The options of `twinset report`, as keyword arguments: `clusters`, `rows`, `texts`, `source`, `force`.
+            The options of `twinset report`, as keyword arguments: `clusters`, `rows`, `texts`, `source`, `card`,
+            `force`.
 
         Returns
         -------
@@ -261,6 +202,26 @@ class DedupResult(JudgedResult):
 
         checked = ReportOptions.of(**options)
         return write_report(self.recorded.but(moved=checked.source), path, checked)
+
+    def card(self) -> str:
+        """Describe the run for the card of a data set: the section Deduplication, as Markdown.
+
+        Returns
+        -------
+        str
+            Counts, clusters, recall, options and the command that repeats the run; the same for the same result.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> rose = "a rose is a rose is a rose in any garden of the town"
+        >>> done = twinset.dedup({"a": rose, "b": rose + " hall"}, shingle="word:3")
+        >>> print(done.card().splitlines()[0])
+        ## Deduplication
+        """
+        from twinset.report.card.sections import dedup_card
+
+        return dedup_card(self.recorded)
 
     @property
     def pairs(self) -> pa.Table:

@@ -50,6 +50,24 @@ class TrimResult:
             raise OptionError(f"the rows were written to {self.path}; without output they are kept in memory")
         return self._tables["kept"]
 
+    def card(self) -> str:
+        """Describe the run for the card of a data set: the section Deduplication, as Markdown.
+
+        Returns
+        -------
+        str
+            The counts, the options and the command that repeats the run.
+
+        Examples
+        --------
+        >>> import twinset
+        >>> print(twinset.trim(["All rights reserved."] * 2, least=3).card().splitlines()[2])
+        Of 6 words in 2 documents, 3 were cut: later copies of repeated passages. All documents are kept.
+        """
+        from twinset.report.card.sections import options_of, trim_card
+
+        return trim_card(self.summary, options_of(TrimOptions, self.summary))
+
     def __repr__(self) -> str:
         cut, words = self.summary["words_cut"], counted(self.summary["words"], "word")
         return f"<TrimResult: {cut:,} of {words} cut, in {counted(self.summary['documents_cut'], 'document')}>"

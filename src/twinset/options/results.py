@@ -138,7 +138,21 @@ class ReportOptions(Options):
         True, "Show texts.", checks.switch, off_help="Show ids and numbers only, no texts of documents."
     )
     source: tuple[str, ...] = option((), *_SOURCE)
+    card: bool = option(
+        False,
+        "Write the section Deduplication for the card of a data set, as Markdown, instead of a page.",
+        checks.switch,
+        common=True,
+    )
     force: bool = option(False, *FORCE, result=False)
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        defaults, specs = self.defaults(), dict(self.specs())
+        for name in ("clusters", "rows", "texts", "source") if self.card else ():
+            if getattr(self, name) != defaults[name]:
+                flag = specs[name].spellings(name)[0]
+                raise OptionError(f"{flag} does not apply to --card, which shows no documents; leave one of them out")
 
 
 def user_name() -> str:

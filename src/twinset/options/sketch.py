@@ -1,8 +1,9 @@
-"""Options of ``twinset sketch``, and the test for files of sketches."""
+"""Options of ``twinset sketch`` and of `twinset.register`, and the test for files of sketches."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from twinset.options.checks import Check, OptionSpec
 from twinset.options.items import SETS
 from twinset.options.steps import DEFAULT_SEED, FORCE, PlanOptions, ReadOptions, RunOptions, ShingleOptions
 
-__all__ = ["METADATA", "SketchOptions", "holds_sketches"]
+__all__ = ["METADATA", "SketchOptions", "SqlOptions", "holds_sketches"]
 
 METADATA = b"twinset.sketches"
 """The key of the Parquet metadata that describes the sketches."""
@@ -171,3 +172,23 @@ class SketchOptions(SketchRunOptions, ShingleOptions, ReadOptions):
             description["text"] = [[one.shingle, one.weight] for one in self.text_columns]
             description["columns"] = [one.name for one in self.text_columns]
         return description
+
+
+def _prefix(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", value):
+        raise ValueError
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlOptions(PlanOptions, ShingleOptions):
+    """The options of `twinset.register`."""
+
+    title: ClassVar[str] = "SQL"
+
+    prefix: str = option(
+        "twinset",
+        "Beginning of the names of the functions; another one for each set of options.",
+        checks.Check(_prefix, "up to 40 lower-case letters, digits and underscores, a letter first", in_help=False),
+        "NAME",
+    )

@@ -87,6 +87,20 @@ class ReadOptions(ItemOptions):
     exclude: tuple[str, ...] = option(
         (), "In folders, skip files that match this pattern.", checks.items(str), "PATTERN"
     )
+    subset: str | None = option(
+        None,
+        "For the folder of a data set: read this subset (config) of its card, the YAML at the beginning of README.md.",
+        checks.text("a name"),
+        "NAME",
+        default_text="the default of the card, or its only one",
+    )
+    data_split: str | None = option(
+        None,
+        "For the folder of a data set: read only this split of its card, such as train.",
+        checks.text("a name"),
+        "NAME",
+        default_text="all splits",
+    )
     encoding: str = option("utf-8", *ENCODING)
     on_error: str = option(
         "replace",

@@ -11,6 +11,7 @@ from twinset.options.checks import new_file
 from twinset.options.results import ReportOptions
 from twinset.options.survey import TextbookOptions
 from twinset.report import sections
+from twinset.report.card.sections import dedup_card
 from twinset.report.excerpts import lists
 from twinset.report.html_file import PageFrame, html_file
 from twinset.report.numbers import Numbers
@@ -19,18 +20,22 @@ from twinset.system.atomic_files import replace_atomically
 from twinset.system.scratch import cannot_write
 
 ENDINGS = (".html", ".htm")
+CARD_ENDINGS = (".md", ".markdown")
 
 
 def write_report(recorded: StoredResult, path: Path | str, options: ReportOptions) -> Path:
-    """Write the report of a result atomically."""
+    """Write the report of a result atomically, or the section of its card."""
+    if options.card:
+        return write_page(path, options, lambda: dedup_card(recorded).encode())
     return write_page(path, options, lambda: render(recorded, options))
 
 
 def write_page(path: Path | str, options: ReportOptions | TextbookOptions, make: Callable[[], bytes]) -> Path:
     """Write a page atomically; it is made once the name is known to be free."""
     output = Path(path)
-    if output.suffix.lower() not in ENDINGS:
-        raise OptionError(f"the report is {str(output)!r}; allowed: a name that ends in {' or '.join(ENDINGS)}")
+    what, endings = ("card", CARD_ENDINGS) if getattr(options, "card", False) else ("report", ENDINGS)
+    if output.suffix.lower() not in endings:
+        raise OptionError(f"the {what} is {str(output)!r}; allowed: a name that ends in {' or '.join(endings)}")
     new_file(output, options.force)
     page = make()
     with replace_atomically(output) as new:

@@ -48,6 +48,11 @@ def lead(numbers: Numbers) -> str:
 
 def figures(numbers: Numbers) -> str:
     """The main counts."""
+    return counts(count_rows(numbers))
+
+
+def count_rows(numbers: Numbers) -> list[tuple[str, int, str]]:
+    """The main counts: name, number, and a remark."""
     summary, options = numbers.summary, numbers.recorded.options
     whole = summary["documents"] or 1
     gone = "flagged" if options.flag else "removed"
@@ -68,7 +73,7 @@ def figures(numbers: Numbers) -> str:
             (f"{gone} because of these", index["matched"], percent(index["matched"] / whole)),
         ]
     always = (f"{numbers.noun}s", "kept", "removed", "flagged", "clusters", "pairs")
-    return counts(row for row in rows if row[1] or row[0] in always)
+    return [row for row in rows if row[1] or row[0] in always]
 
 
 def counts(rows: Iterable[tuple[str, int, str]]) -> str:

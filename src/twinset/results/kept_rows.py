@@ -99,7 +99,10 @@ def read_folder(recorded: StoredResult) -> pa.Table:
     tables, ids, start = [], None, 0
     for number, name in enumerate(names):
         part = _kept_part(recorded.folder / name, number, recorded.options)
-        table = join_tables(_tables_of(part))
+        found = _tables_of(part)
+        if not found:  # it has no rows, and its columns are not known
+            continue
+        table = join_tables(found)
         if "id" in table.column_names and "id" not in part.column_names:
             ids = ids if ids is not None else _kept_ids(recorded)
             table = table.set_column(table.column_names.index("id"), "id", ids.slice(start, table.num_rows))

@@ -338,8 +338,8 @@ class StoredResult:
         return self.earlier_texts(self, self.earlier_ids.take(pa.array(places)).to_pylist())
 
 
-def read_summary(folder: Path) -> dict[str, Any]:
-    """Read the summary of a result folder, and check it."""
+def read_summary(folder: Path, *, trimmed: bool = False) -> dict[str, Any]:
+    """Read the summary of a result folder, and check it; that of `trim` only with `trimmed`."""
     path = folder / SUMMARY
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -352,7 +352,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         raise StateError(f"{path}: {why}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StateError(f"{path} is damaged, or of another version or command of Twinset; run dedup again") from error
-    if "words_cut" in summary:
+    if "words_cut" in summary and not trimmed:
         raise OptionError(f"{folder} is a result of trim; cuts.parquet has its cuts with their reasons")
     return dict(summary)
 

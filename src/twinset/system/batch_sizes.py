@@ -21,6 +21,9 @@ COMPARED_SHINGLES = 1 << 18
 BOUND_ENTRIES = 1 << 17
 """Entries of inverted lists from which a search for the nearest sets looks for a first bound."""
 
+SQL_BYTES = 2**24
+"""Bytes of texts that an SQL function shingles at a time."""
+
 TABLE_ROWS = 1 << 17
 """Rows of a result table made at a time."""
 PLACED_ROWS = 1 << 22

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinset.clusters.keep import check_columns
+from twinset.documents.frames import one_frame
 from twinset.engines.base import Engine, IndexBeside, Job, Output, Run
 from twinset.engines.local.audit.result import AuditResult
 from twinset.engines.local.copies import Copies
@@ -127,7 +128,7 @@ class LocalRun(OpenedJob, Run):
         with self._timing("read"):
             reading = DocumentReader(
                 self.parts, self.against, self.options, self.sketching, self.budget, self.state, self.threads,
-                self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows,
+                self.progress, batch_bytes=self.batch_bytes, whole=self.job.whole_rows and not self._rows_stay,
                 by_length=self.job.whole_rows or self.job.pairs_folder,  # documents.parquet has them
                 needs_ids=self.job.needs_ids,
             )  # fmt: skip
@@ -146,6 +147,11 @@ class LocalRun(OpenedJob, Run):
             self.found_lengths["short_texts"] = short
             self.progress.note(short_texts_note(short, corpus.documents))
         return corpus
+
+    @property
+    def _rows_stay(self) -> bool:
+        """Whether the caller has the rows, and none are written."""
+        return self.output is None and one_frame(self.job.sources) is not None
 
     def _choose_shingle(self) -> None:
         """Replace the shingle `auto` by one that fits the texts; a resumed run uses its choice again."""

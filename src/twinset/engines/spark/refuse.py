@@ -23,7 +23,9 @@ _REASONS = {
     "html": "the extractor of web pages runs on one machine; extract the texts first",
     "details_format": "tables are written as Parquet",
     "no_id": "the rows of a data frame have no numbers that could be their names",
-    **dict.fromkeys(("format", "delimiter", "header", "lines", "include", "exclude", "encoding"), _READING),
+    **dict.fromkeys(
+        ("format", "delimiter", "header", "lines", "include", "exclude", "encoding", "subset", "data_split"), _READING
+    ),
     **dict.fromkeys(("threads", "memory", "batch_bytes"), _RESOURCES),
 }
 

@@ -15,8 +15,8 @@ from twinset.candidates.banding import band_keys
 from twinset.documents.items.pack import element_sets
 from twinset.documents.items.records import read_records, written_records
 from twinset.documents.normalize import buffers_of
-from twinset.engines.local.steps.shingle import shingled
 from twinset.engines.local.steps.shingle_length import count_tokens
+from twinset.engines.local.steps.sketch import distinct_sets
 from twinset.errors import DamagedError, SourceError
 from twinset.index.kinds.anchors import keys_of_texts
 from twinset.index.kinds.columns import weighted_sets
@@ -25,7 +25,7 @@ from twinset.index.kinds.pack_text import pack, unpack, unpack_text, unpacked_si
 from twinset.index.kinds.samples import sampled
 from twinset.index.settings import Settings
 from twinset.pairs.sets import Sets
-from twinset.schema import Hashes, Numbers, Places, Shingles, Sketches
+from twinset.schema import Numbers, Places, Shingles, Sketches
 from twinset.sketches.minhash import sketch
 from twinset.sketches.weighted import weighted_sketch
 from twinset.system import batch_sizes
@@ -157,23 +157,8 @@ def count_short(texts: pa.Array, shingles: Numbers, settings: Settings) -> int:
 def _shingle(texts: pa.Array, settings: Settings, slots: Sketches | None, *, keep: bool) -> tuple[Sets, Places]:
     """Return the shingle sets of texts, or without `keep` only their sizes; fill `slots` with sketches."""
     options = settings.options
-    ready = shingled(_element_hashes(texts) if options.item_kind == "items" else texts, options, settings.seed)
-    sizes, starts = np.zeros(len(texts), np.uint32), np.zeros(len(texts), np.int64)
-    pieces: list[Hashes] = []
-    n_hashes = 0
-    for portion in ready.portions:
-        if slots is not None:
-            slots[portion.rows] = sketch(portion, options.sketch, slots.shape[1], settings.seed)
-        sets = Sets.with_room(np.diff(portion.offsets))
-        places = np.arange(len(portion.rows))
-        sets.fill(portion, places, places)
-        sizes[portion.rows] = sets.sizes
-        starts[portion.rows] = sets.starts[:-1] + n_hashes
-        if keep:
-            pieces.append(sets.hashes)
-            n_hashes += len(sets.hashes)
-    hashes = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
-    return Sets(hashes, starts, sizes), ready.replaced
+    rows = _element_hashes(texts) if options.item_kind == "items" else texts
+    return distinct_sets(rows, options, settings.seed, slots, options.sketch, keep=keep)
 
 
 def _element_hashes(texts: pa.Array) -> pa.Array:

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from twinset.errors import BusyError, DamagedError, MissingError, OptionError, OutputError, StateError
 
@@ -37,7 +37,8 @@ def parsed_url(url: str) -> tuple[str, str, str]:
             "PostgreSQL reserves"
         )
     rest = urlencode([(name, value) for name, value in parameters if name != "schema"], quote_via=quote)
-    address = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
+    # Not by urlunsplit, which drops the slashes of a URL without a host: libpq takes that from the environment.
+    address = f"{parts.scheme}://{parts.netloc}{parts.path}{f'?{rest}' if rest else ''}"
     return address, schema, f"postgresql://{shown_at}{parts.path}?schema={quote(schema)}"
 
 

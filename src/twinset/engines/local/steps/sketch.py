@@ -12,6 +12,7 @@ from twinset.documents.parts import Block, Part
 from twinset.engines.local.steps.shingle import item_lengths, shingled
 from twinset.errors import RowError
 from twinset.options import DedupOptions, PairsOptions, ReadOptions, ShingleOptions
+from twinset.pairs.sets import Sets
 from twinset.plan import Plan
 from twinset.schema import Bytes, Hashes, Numbers, Places, Shingles, Sketches
 from twinset.shingles.texts import repeat_often, repeats
@@ -188,6 +189,33 @@ def shingle_sets(texts: pa.Array, options: ShingleOptions, seed: int) -> list[Ha
         for row, start, end in zip(portion.rows, portion.offsets[:-1], portion.offsets[1:], strict=True):
             sets[row] = portion.hashes[start:end].copy()
     return sets
+
+
+def distinct_sets(
+    rows: pa.Array, options: ShingleOptions, seed: int, slots: Sketches | None = None, method: str = "fss", *,
+    keep: bool = True,
+) -> tuple[Sets, Places]:  # fmt: skip
+    """Return the shingle sets of a few rows, or without `keep` only their sizes; and the rows with replaced bytes.
+
+    `slots`, with a row for each, are filled with sketches by `method`.
+    """
+    ready = shingled(rows, options, seed)
+    sizes, starts = np.zeros(len(rows), np.uint32), np.zeros(len(rows), np.int64)
+    pieces: list[Hashes] = []
+    n_hashes = 0
+    for portion in ready.portions:
+        if slots is not None:
+            sketch(portion, method, slots.shape[1], seed, slots)
+        sets = Sets.with_room(np.diff(portion.offsets))
+        places = np.arange(len(portion.rows))
+        sets.fill(portion, places, places)
+        sizes[portion.rows] = sets.sizes
+        starts[portion.rows] = sets.starts[:-1] + n_hashes
+        if keep:
+            pieces.append(sets.hashes)
+            n_hashes += len(sets.hashes)
+    hashes = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
+    return Sets(hashes, starts, sizes), ready.replaced
 
 
 def content_digests(portion: Shingles) -> Hashes:

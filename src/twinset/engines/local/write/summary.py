@@ -114,8 +114,13 @@ def run_facts(run: OpenedJob, plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_input(run: OpenedJob) -> dict[str, Any]:
-    """Return the source arguments of a run."""
-    return {"sources": describe_sources(run.job.sources), "against": describe_sources(run.options.against)}
+    """Return the source arguments of a run, and the split of each of its parts if any is known."""
+    splits = [inner.data_split for part in run.parts[: run.against] for inner in part.inner]
+    return {
+        "sources": describe_sources(run.job.sources),
+        "against": describe_sources(run.options.against),
+        **({"splits": splits} if any(splits) else {}),
+    }
 
 
 def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:

@@ -1,0 +1,1 @@
+"""SQL functions of Twinset in DuckDB."""

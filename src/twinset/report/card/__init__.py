@@ -1,0 +1,1 @@
+"""The section Deduplication of a data set card, as Markdown."""
