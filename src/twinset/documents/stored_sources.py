@@ -19,6 +19,7 @@ from twinset.documents.parts import Part
 from twinset.documents.sparse.matrices import MatrixPart
 from twinset.errors import SourceError, StateError
 from twinset.options import ReadOptions
+from twinset.system.disk import flush
 from twinset.system.digests import file_digest
 from twinset.system.scratch import cannot_write
 
@@ -145,14 +146,14 @@ def _write_table(table: pa.Table, path: Path) -> None:
         with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
             stream.write_table(table, max_chunksize=_BATCH_ROWS)
         file.flush()
-        os.fsync(file.fileno())
+        flush(file.fileno())
 
 
 def _copy(source: Path, path: Path, link: bool) -> None:
     if not (link and _linked(source, path)):
         shutil.copyfile(source, path)
     with open(path, "rb") as file:
-        os.fsync(file.fileno())
+        flush(file.fileno())
 
 
 def _linked(source: Path, path: Path) -> bool:
