@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from anyio.from_thread import start_blocking_portal
-from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, Tool
+
+from mcp import Client, StdioServerParameters
 
 
 @dataclass(frozen=True)

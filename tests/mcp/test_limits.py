@@ -167,7 +167,8 @@ def test_damaged_files_are_named(agent: Agent, data: Path) -> None:
     broken = data / "broken"
     shutil.copytree(data / "clean", broken)
     (broken / "removed.parquet").write_bytes(b"PAR1 and nothing else")
-    assert "data/broken/removed.parquet is damaged" in agent.call("explain_removal", result="data/broken", id="rose").error
+    told = agent.call("explain_removal", result="data/broken", id="rose")
+    assert "data/broken/removed.parquet is damaged" in told.error
     shutil.rmtree(broken)
     half = data / "half.twinset"
     half.write_bytes((data / "news.twinset").read_bytes()[:6000])

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-import twinset
 from tests.mcp.agent import Agent
 from tests.mcp.conftest import ROSE, TIDE
 from twinset.mcp.work import Deadline, Overtime, Workers
@@ -64,7 +63,9 @@ def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:
 def test_broken_requests_are_answered_and_the_next_is_served(data: Path) -> None:
     server = Raw(data)
     server.hello()
-    for line in (b"{", b"\xff\xfe", b"[]", b"7", b'{"jsonrpc": "2.0"}', b'{"jsonrpc":"2.0","id":5,"method":3}', b"[" * 9999, json.dumps(call(1, "compare_texts", left="\ud83d", right="")).encode()):
+    surrogate = json.dumps(call(1, "compare_texts", left="\ud83d", right="")).encode()
+    broken = [b"{", b"\xff\xfe", b"[]", b"7", b"", b'{"jsonrpc": "2.0"}', b'{"jsonrpc":"2.0","id":5,"method":3}']
+    for line in (*broken, b"[" * 9999, surrogate):
         server.send(line)
         answer = server.receive()
         assert answer["error"]["code"] == -32700, line
@@ -113,7 +114,8 @@ def test_a_text_of_ten_megabytes(agent: Agent) -> None:
     long = f"{TIDE} " * 100_000
     assert len(long) > 9_800_000
     assert agent.call("compare_texts", left=long, right=long)["similarity"] == 1.0
-    assert agent.call("find_near_duplicates", index="data/news.twinset", text=f"{ROSE} {long}", contained=0.9)["found"] > 0
+    told = agent.call("find_near_duplicates", index="data/news.twinset", text=f"{ROSE} {long}", contained=0.9)
+    assert told["found"] > 0
     too_long = agent.call("find_near_duplicates", index="data/news.twinset", text=2 * long).error
     assert "allowed: up to 16 MB" in too_long
 

@@ -50,13 +50,16 @@ def test_it_lists_what_is_there(agent: Agent, data: Path) -> None:
     assert (index["kind"], index["documents"], index["holds"], index["shingle"]) == ("index", 4, "text", "word:3")
     assert index["passages"] == 6
     assert index["contained"]
-    assert [listed[f"data/{name}"]["command"] for name in ("clean", "copied", "pairs")] == ["dedup", "passages", "pairs"]
+    commands = [listed[f"data/{name}"]["command"] for name in ("clean", "copied", "pairs")]
+    assert commands == ["dedup", "passages", "pairs"]
     assert listed["data/clean"]["documents"] == 4
     below = agent.call("list_indexes_and_results", folder="data/clean")["found"]
     assert [row["name"] for row in below] == ["data/clean"]
 
 
-@pytest.mark.parametrize("limits", [{}, {"k": 2}, {"threshold": 0.9}, {"contained": 0.9}, {"threshold": 0.1, "force": True}])
+@pytest.mark.parametrize(
+    "limits", [{}, {"k": 2}, {"threshold": 0.9}, {"contained": 0.9}, {"threshold": 0.1, "force": True}]
+)
 def test_near_duplicates_are_those_of_the_index(agent: Agent, data: Path, limits: dict[str, float]) -> None:
     with twinset.Index.open(data / "news.twinset", read_only=True) as index:
         expected = index.query(f"{ROSE} now", **limits).to_pylist()
@@ -132,5 +135,6 @@ def test_results_are_summarised(agent: Agent, data: Path) -> None:
     clean = agent.call("summarize_result", result="data/clean")
     assert (clean["command"], clean["counts"]["removed"], clean["options"]) == ("dedup", 1, {"shingle": "word:3"})
     assert clean["recall"]["recall"] == 1.0
-    assert [(row["kept"], row["removed"], row["example"]) for row in clean["largest_clusters"]] == [("rose", 1, "rose-hall")]
+    [largest] = clean["largest_clusters"]
+    assert (largest["kept"], largest["removed"], largest["example"]) == ("rose", 1, "rose-hall")
     assert agent.call("summarize_result", result="data/copied")["counts"]["passages"] > 0

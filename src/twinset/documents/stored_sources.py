@@ -19,8 +19,8 @@ from twinset.documents.parts import Part
 from twinset.documents.sparse.matrices import MatrixPart
 from twinset.errors import SourceError, StateError
 from twinset.options import ReadOptions
-from twinset.system.disk import flush
 from twinset.system.digests import file_digest
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 
 FOLDER = "sources"

@@ -196,7 +196,8 @@ class SummaryTool(Tool[SummaryArguments]):
         recorded = open_recorded(desk.folders.result(given.result))
         summary = recorded.summary
         command = command_of(summary)
-        sources = [name or "(data of a program)" for name in (*summary["input"]["sources"], *summary["input"]["against"])]
+        given_sources = (*summary["input"]["sources"], *summary["input"]["against"])
+        sources = [name or "(data of a program)" for name in given_sources]
         shown, cut_sources = desk.bounds.cut([{"name": excerpt(name)} for name in sources], len(sources), "source")
         clusters, cut = self._clusters(desk, recorded) if command == "dedup" else ([], None)
         audit = summary.get("audit")

@@ -14,6 +14,7 @@ import orjson
 from twinset import __version__
 from twinset.compiled import on_compile
 from twinset.errors import OptionError, TwinsetError
+from twinset.mcp.folders import Folders
 from twinset.mcp.framework import (
     PARSE_ERROR,
     CallToolRequestParams,
@@ -29,7 +30,6 @@ from twinset.mcp.framework import (
     anyio,
     stdio_server,
 )
-from twinset.mcp.folders import Folders
 from twinset.mcp.index_tools import FindTool, ListTool
 from twinset.mcp.result_tools import ExplainTool, SummaryTool
 from twinset.mcp.text_tools import CompareTool, PassageTool
@@ -79,7 +79,11 @@ class _Service:
     async def run(self) -> None:
         """Answer requests."""
         server: Server[Any] = Server(
-            "twinset", version=__version__, instructions=_INSTRUCTIONS, on_list_tools=self._list, on_call_tool=self._call
+            "twinset",
+            version=__version__,
+            instructions=_INSTRUCTIONS,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
         )
         server.middleware.clear()  # the SDK's own traces of requests
         try:
@@ -105,8 +109,8 @@ class _Service:
             answer = await self._workers.do(lambda deadline: self._answer(params, deadline))
         except Overtime:
             return _refused(
-                f"the call took longer than {self._desk.options.seconds} s and was given up; ask for less, or start the "
-                "server with more --seconds"
+                f"the call took longer than {self._desk.options.seconds} s and was given up; ask for less, or start "
+                "the server with more --seconds"
             )
         except (TwinsetError, OSError, MemoryError) as error:
             return _refused(self._desk.folders.named(_words(error)))

@@ -19,11 +19,11 @@ from twinset.options.steps import ShingleOptions
 from twinset.options.web.mcp import CompareArguments, PassageArguments
 from twinset.schema import PASSAGES
 
+_SHARES = ("similarity", "distance", "left_in_right", "right_in_left", "estimate", "standard_error", "cosine")
 _COMPARISON: JsonSchema = {
-    **dict.fromkeys(("similarity", "distance", "left_in_right", "right_in_left"), {"type": "number"}),
-    **dict.fromkeys(("estimate", "standard_error", "cosine"), {"type": "number"}),
-    **dict.fromkeys(("edit_similarity", "word_edit_similarity"), {"type": ["number", "null"]}),
-    **dict.fromkeys(("shared", "left_shingles", "right_shingles", "n_hashes"), {"type": "integer"}),
+    **{name: {"type": "number"} for name in _SHARES},
+    **{name: {"type": ["number", "null"]} for name in ("edit_similarity", "word_edit_similarity")},
+    **{name: {"type": "integer"} for name in ("shared", "left_shingles", "right_shingles", "n_hashes")},
     "shingle": {"type": "string"},
     "short_texts": {"type": ["object", "null"], "description": "A shorter shingle to try, if the texts are short."},
 }

@@ -8,7 +8,6 @@ import copy
 import difflib
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property

@@ -6,7 +6,6 @@ footers of these files are joined; only the offsets change.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path

@@ -25,8 +25,8 @@ from twinset.errors import TwinsetError
 from twinset.options import DedupOptions
 from twinset.schema import HASH_SCHEME, Numbers
 from twinset.system import batch_sizes
-from twinset.system.disk import flush
 from twinset.system.compile_time import take_seconds
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 

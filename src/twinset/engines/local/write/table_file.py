@@ -1,6 +1,5 @@
 """Write result tables: Parquet, CSV or JSON lines by the file's ending, the same bytes however rows are batched."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
