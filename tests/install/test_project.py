@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
+import venv
 from pathlib import Path
 
 import pytest
 import yaml
 
 import twinset
+from tests import components
 from tests.house.source import ROOT
 
 
@@ -56,3 +59,15 @@ def test_supported_versions_of_python_are_the_same_everywhere() -> None:
     assert project()["requires-python"] == f">={least}"
     assert f"Python {least}" in (ROOT / "docs" / "install.md").read_text("utf-8")
     assert Path(ROOT / "src/twinset/py.typed").exists()
+
+
+@pytest.mark.soak
+def test_a_validator_accepts_the_citation(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    programs = tmp_path / "env" / "bin"
+    done = subprocess.run([programs / "pip", "install", "--quiet", "cffconvert"], capture_output=True, check=False)
+    if done.returncode:
+        components.skip_without("there is no cffconvert; pip install cffconvert")
+    command = [programs / "cffconvert", "--validate", "-i", ROOT / "CITATION.cff"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
