@@ -179,6 +179,14 @@ def test_damaged_files_are_named(agent: Agent, data: Path) -> None:
     half.unlink()
 
 
+def test_names_of_files_that_are_no_text(agent: Agent, data: Path) -> None:
+    strange = os.path.join(os.fsencode(data), b"caf\xe9.twinset")
+    shutil.copyfile(os.fsencode(data / "news.twinset"), strange)
+    listed = [row["name"] for row in agent.call("list_indexes_and_results")["found"]]
+    assert "data/caf?.twinset" in listed
+    os.unlink(strange)
+
+
 def test_nothing_is_written(agent: Agent, data: Path) -> None:
     before = snapshot(data)
     agent.call("list_indexes_and_results")

@@ -81,6 +81,16 @@ def test_broken_requests_are_answered_and_the_next_is_served(data: Path) -> None
     assert server.process.returncode == 0
 
 
+def test_a_request_that_is_too_long(data: Path) -> None:
+    server = Raw(data, "--length", "1kB")
+    server.hello()
+    server.send(call(1, "compare_texts", left="a" * 2**20, right="b" * 2**15))
+    assert server.receive()["error"]["code"] == -32700
+    server.send(call(2, "compare_texts", left="\x01" * 1000, right="\x02" * 1000))
+    assert server.receive()["id"] == 2
+    assert server.end() == (b"", "")
+
+
 def test_it_ends_with_its_input_and_says_nothing_else(data: Path) -> None:
     server = Raw(data)
     assert server.end() == (b"", "")

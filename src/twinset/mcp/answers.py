@@ -66,4 +66,15 @@ def excerpt(text: str, most: int = EXCERPT) -> str:
     >>> excerpt("a rose is a rose", 9), excerpt("a rose", 9)
     ('a rose i…', 'a rose')
     """
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return readable(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def readable(text: str) -> str:
+    """Return a text that can be sent; bytes of a file name that are no text become question marks.
+
+    Examples
+    --------
+    >>> readable("caf\\udce9.txt")
+    'caf?.txt'
+    """
+    return text.encode("utf-8", "replace").decode()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from twinset.documents.own_files import is_index, is_result
 from twinset.errors import OptionError
+from twinset.mcp.answers import readable
 from twinset.options.checks import shown_value
 from twinset.options.place import result_folder
 from twinset.wording import either
@@ -83,8 +84,8 @@ class Folders:
         """Return the name of a path within the folders."""
         for name, root in self.by_name.items():
             if path.is_relative_to(root):
-                return Path(name, path.relative_to(root)).as_posix()
-        return path.name
+                return readable(Path(name, path.relative_to(root)).as_posix())
+        return readable(path.name)
 
     def named(self, message: str) -> str:
         """Replace the paths of the folders in a message by their names."""

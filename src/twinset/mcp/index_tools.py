@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from twinset.errors import BusyError, OptionError, TwinsetError
-from twinset.mcp.answers import excerpt, joined
+from twinset.mcp.answers import excerpt, joined, readable
 from twinset.mcp.schemas import JsonSchema, columns, record, rows_of, values
 from twinset.mcp.tools import Desk, Tool
 from twinset.mcp.work import Deadline
@@ -90,7 +90,7 @@ class ListTool(Tool[ListArguments]):
         try:
             return row | (_index_facts(path) if kind == "index" else _result_facts(path))
         except TwinsetError as error:
-            return row | {"note": desk.folders.named(str(error))}
+            return row | {"note": readable(desk.folders.named(str(error)))}
 
 
 def _index_facts(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from twinset.errors import OptionError, SourceError
-from twinset.mcp.answers import excerpt, joined
+from twinset.mcp.answers import excerpt, joined, readable
 from twinset.mcp.index_tools import NOTE, command_of
 from twinset.mcp.schemas import JsonSchema, record, rows_of, values
 from twinset.mcp.tools import Desk, Tool
@@ -113,7 +113,7 @@ def _account(desk: Desk, recorded: StoredResult, id: str, other: str | None) -> 
     try:
         return account(recorded, id, other), None
     except SourceError as error:
-        note = f"the texts are not compared: {desk.folders.named(str(error))}"
+        note = readable(f"the texts are not compared: {desk.folders.named(str(error))}")
         return account(recorded, id, other, texts=False), note
 
 

@@ -14,6 +14,7 @@ import orjson
 from twinset import __version__
 from twinset.compiled import on_compile
 from twinset.errors import OptionError, TwinsetError
+from twinset.mcp.answers import readable
 from twinset.mcp.folders import Folders
 from twinset.mcp.framework import (
     PARSE_ERROR,
@@ -39,12 +40,13 @@ from twinset.options.checks import shown_value
 from twinset.options.spoken import speaking_flags
 from twinset.options.web.mcp import McpOptions
 
-MOST_LINE = 64 * 2**20
-"""Bytes of the longest request that is read."""
+_ESCAPED = 16
+"""How much longer a request may be than a text: it may have two, and JSON may write a byte as six characters."""
+_LEAST_LINE = 2**20
 _TOO_LONG = "!"
 """What stands for a longer one: it is no JSON, and is refused like any broken request."""
 _MOST_MESSAGE = 2000
-_NO_MESSAGE = f"the line is no message of the protocol, or longer than {MOST_LINE // 2**20} MiB"
+_NO_MESSAGE = "the line is no message of the protocol, or too long"
 _INSTRUCTIONS = (
     "Twinset finds near-duplicates: texts with nearly the same wording. This server reads indexes and results of "
     "earlier runs, and changes nothing. list_indexes_and_results has the names that the other tools take."
@@ -90,7 +92,7 @@ class _Service:
             async with anyio.create_task_group() as group:
                 group.start_soon(_end_at_sigterm, group.cancel_scope)
                 group.start_soon(self._warm_up)
-                await _serve(server)
+                await _serve(server, _ESCAPED * self._desk.options.length + _LEAST_LINE)
                 group.cancel_scope.cancel()
         finally:
             self._workers.close()
@@ -146,7 +148,7 @@ def _described(tool: Tool[Any]) -> DescribedTool:
 
 
 def _refused(message: str) -> CallToolResult:
-    text = " ".join(message.split())[:_MOST_MESSAGE]
+    text = readable(" ".join(message.split())[:_MOST_MESSAGE])
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
@@ -166,9 +168,9 @@ async def _end_at_sigterm(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-async def _serve(server: Server[Any]) -> None:
-    """Connect a server with stdin and stdout; lines that are no messages are answered, too."""
-    lines = cast("anyio.AsyncFile[str]", RequestLines(sys.stdin.buffer, MOST_LINE))
+async def _serve(server: Server[Any], most: int) -> None:
+    """Connect a server with stdin and stdout; lines that are no messages, or longer than this, are answered, too."""
+    lines = cast("anyio.AsyncFile[str]", RequestLines(sys.stdin.buffer, most))
     async with stdio_server(stdin=lines) as (received, sent), anyio.create_task_group() as group:
         put, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
