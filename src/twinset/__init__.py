@@ -126,10 +126,19 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
+        _refuse_platform()
         return getattr(import_module(f".{_LAZY[name]}", __name__), name)
     if name in __all__:
         return getattr(import_module(".errors", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _refuse_platform() -> None:
+    """Raise `ImportError` where Twinset does not run: what follows would fail for a reason that nobody understands."""
+    from twinset.system.platforms import why_unsupported
+
+    if reason := why_unsupported():
+        raise ImportError(reason)
 
 
 def __dir__() -> list[str]:
@@ -143,6 +152,7 @@ class _Function:
         self.module, self.name = module, name
 
     def __get__(self, package: ModuleType, kind: type) -> Any:
+        _refuse_platform()
         return getattr(import_module(self.module, __name__), self.name)
 
     def __set__(self, package: ModuleType, folder: ModuleType) -> None:

@@ -82,7 +82,7 @@ def package(tmp_path: Path) -> Path:
         (package / name).write_text(text, "utf-8")
     (package / "compiled").mkdir()
     (package / "system").mkdir()
-    system = [f"system/{name}.py" for name in ("__init__", "compile_time", "locks")]
+    system = [f"system/{name}.py" for name in ("__init__", "compile_time", "disk", "locks")]
     for name in ("compiled/__init__.py", "compiled/cache.py", "errors.py", *system):
         shutil.copy(PACKAGE / name, package / name)
     return package

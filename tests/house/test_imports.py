@@ -25,11 +25,11 @@ LEVELS: tuple[set[str], ...] = (
     {"pipeline"},
     {"jobs", "spark"},
     {"client"},
-    {"cli", "web"},
+    {"cli", "web", "mcp"},
 )
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}
 ONCE = (
-    *("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL"),
+    *("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL", "mcp"),
     *("resiliparse", "fastwarc", "yaml"),
 )
 KERNEL_IMPORTS = {"__future__", "math", "numpy", "numba", "llvmlite", "typing"}
@@ -91,7 +91,7 @@ def test_optional_packages_are_imported_in_one_place(package: str) -> None:
     "words",
     [
         *("--help", "pairs --help", "sketch --help", "dedup --help-all", "warm --help", "--version", "plan"),
-        *("serve --help", "textbook --help", "collapse --help", "textbook --id x -o page.html"),
+        *("serve --help", "mcp --help", "textbook --help", "collapse --help", "textbook --id x -o page.html"),
         *("passages --help", "trim --help-all", "trim x --copies 2 --everywhere"),
         "dedup --nonsense",
         *("index --help", "index query --help", "index add x --memory 1GB"),

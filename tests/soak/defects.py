@@ -1591,8 +1591,74 @@ SQL_AND_CARDS = [
     Defect("report/card/sections.py", "kept, read & ~kept)]", "kept, ~kept)]", f"{_SECTION} -k unreadable"),
 ]
 
+_LIMITS = "tests/mcp/test_limits.py"
+
+AGENTS = [
+    Defect(
+        "mcp/folders.py",
+        "return any(real.is_relative_to(root) for root in self.by_name.values())",
+        "return True",
+        f"{_LIMITS}::test_names_that_are_refused",
+    ),
+    Defect(
+        "mcp/folders.py",
+        'elif os.pardir in name.split("/"):',
+        "elif not name:",
+        f"{_LIMITS}::test_names_that_are_refused",
+    ),
+    Defect("mcp/answers.py", "if left < 0:", "if left < -9_999:", f"{_LIMITS}::test_answers_are_bounded"),
+    Defect("mcp/tools.py", "if size > self.options.length:", "if size < 0:", f"{_LIMITS}::test_answers_are_bounded"),
+    Defect(
+        "mcp/result_tools.py",
+        "if outside is not None:",
+        "if outside is recorded:",
+        f"{_LIMITS}::test_texts_of_sources_elsewhere_are_not_read",
+    ),
+    Defect(
+        "mcp/server.py",
+        "if len(line) < self._most or",
+        "if len(line) <= self._most or",
+        "tests/house/test_public.py::test_examples_run[mcp/server.py]",
+    ),
+    Defect(
+        "index/sqlite/backend.py",
+        "still = (self._untouched or not self._is_writable())",
+        "still = (not self._is_writable())",
+        f"{_LIMITS}::test_nothing_is_written",
+    ),
+]
+
+_PLATFORMS = "tests/install/test_platforms.py"
+
+INSTALL = [
+    Defect(
+        "compiled/cache.py",
+        "    if name is None:\n        name = llvm",
+        "    if True:\n        name = llvm",
+        "tests/install/test_container.py::test_without_a_name_each_processor_has_its_own_kernels",
+    ),
+    Defect(
+        "documents/output_names.py",
+        'unicodedata.normalize("NFC", part).casefold()',
+        "part.casefold()",
+        f"{_PLATFORMS}::test_on_macos_names_that_differ_in_case_or_in_the_form_of_accents_are_the_same",
+    ),
+    Defect(
+        "system/disk.py",
+        "    os.fsync(handle)",
+        "    os.fstat(handle)",
+        f"{_PLATFORMS}::test_on_macos_the_cache_of_the_drive_is_flushed",
+    ),
+    Defect(
+        "system/platforms.py",
+        '("win32", "cygwin")',
+        '("cygwin",)',
+        f"{_PLATFORMS}::test_the_command_refuses_windows_in_one_line",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL),
 ]

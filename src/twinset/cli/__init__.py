@@ -15,7 +15,13 @@ __all__ = ["main", "script"]
 def script() -> NoReturn:
     """Run the command and exit with its exit code."""
     import signal
+    import sys
 
+    from twinset.system.platforms import why_unsupported
+
+    if reason := why_unsupported():
+        sys.stderr.write(f"twinset: {reason}\n")
+        sys.exit(2)
     # A process that ignores Ctrl-C, such as a background command of a shell, or that handles it, keeps its setting.
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:

@@ -27,7 +27,7 @@ __all__ = ["COMMANDS", "run", "run_and_exit", "twinset"]
 
 COMMANDS = (
     *("demo", "pairs", "dedup", "passages", "trim", "recut", "explain", "report", "review", "verdicts", "index"),
-    *("serve", "evaluate", "compare", "collapse", "sketch", "plan", "textbook", "warm"),
+    *("serve", "mcp", "evaluate", "compare", "collapse", "sketch", "plan", "textbook", "warm"),
 )
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
 _COMPLETE = "_TWINSET_COMPLETE"  # set by a shell that asks for completions

@@ -114,7 +114,13 @@ def _machine() -> tuple[object, ...]:
     variables = sorted(
         (name, value) for name, value in os.environ.items() if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"
     )
-    processor = llvm.get_host_cpu_name(), sorted(llvm.get_host_cpu_features().items())
+    # A processor that is named, as in a container image, makes the cache valid on every machine that has its features.
+    name, features = settings.CPU_NAME, settings.CPU_FEATURES
+    if name is None:
+        name = llvm.get_host_cpu_name()
+    if features is None:
+        features = sorted(llvm.get_host_cpu_features().items())
+    processor = name, features
     return numba.__version__, sys.version, sys.implementation.cache_tag, processor, variables, settings.BOUNDSCHECK
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -51,7 +53,7 @@ def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPat
     while True:
         taken: dict[Components, list[int]] = defaultdict(list)
         for at, (parts, _) in enumerate(files):
-            taken[parts[-lengths[at] :]].append(at)
+            taken[_folded(parts[-lengths[at] :])].append(at)
         clashing = {at for owners in taken.values() if len(owners) > 1 for at in owners}
         growing = [at for at in clashing | _below_files(taken) if lengths[at] < len(files[at][0])]
         if not growing:
@@ -60,10 +62,18 @@ def distinct_names(files: Sequence[tuple[Components, int]]) -> list[PurePosixPat
             lengths[at] += 1
     names: list[PurePosixPath] = [PurePosixPath("file")] * len(files)
     used = set(taken)
-    for name, owners in taken.items():
+    for owners in taken.values():
         for count, at in enumerate(owners):
+            name = files[at][0][-lengths[at] :]
             names[at] = PurePosixPath(*(name if count == 0 else _numbered(name, used)))
     return names
+
+
+def _folded(name: Components) -> Components:
+    """What a file system compares of a name: on macOS, A and a are the same, and so are both forms of an accent."""
+    if sys.platform != "darwin":
+        return name
+    return tuple(unicodedata.normalize("NFC", part).casefold() for part in name)
 
 
 def _below_files(taken: dict[Components, list[int]]) -> set[int]:
@@ -80,7 +90,7 @@ def _numbered(name: Components, used: set[Components]) -> Components:
     """A numbered name for a file that was given more than once."""
     stem, dot, ending = name[-1].partition(".")
     number = 2
-    while (new := (*name[:-1], f"{stem}-{number}{dot}{ending}")) in used:
+    while _folded(new := (*name[:-1], f"{stem}-{number}{dot}{ending}")) in used:
         number += 1
-    used.add(new)
+    used.add(_folded(new))
     return new

@@ -27,7 +27,7 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was interrupted or is still running"
-    if "summary.json" not in names or _TABLE not in names or not _is_summary(folder):
+    if "summary.json" not in names or _TABLE not in names or not is_result(folder):
         return None
     if "kept" not in names:
         return "the tables of an earlier run"
@@ -43,14 +43,28 @@ def why_our_file(path: str) -> str | None:
         ending = next((one for one in _BESIDE if path.endswith(of_kind + one)), "")
         if not path.endswith(of_kind) and not ending:
             continue
-        try:
-            with open(path.removesuffix(ending), "rb") as file:
-                head = file.read(72)
-        except OSError:
-            return None
-        if head.startswith(_SQLITE) and head[68:72] == mark:
+        if _has_mark(path.removesuffix(ending), mark):
             return f"a file of {what}" if ending else what
     return None
+
+
+def is_index(path: str) -> bool:
+    """Whether a file is an index, whatever its name.
+
+    >>> is_index("news.jsonl")
+    False
+    """
+    return _has_mark(path, _MARKS[INDEX_ENDING][0])
+
+
+def _has_mark(path: str, mark: bytes) -> bool:
+    """Whether a file is a database that bears a mark."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(_SQLITE) and head[68:72] == mark
 
 
 def why_our_rows(path: str) -> str | None:
@@ -121,8 +135,12 @@ def names_in(folder: str) -> list[str]:
         return []
 
 
-def _is_summary(folder: str) -> bool:
-    """Whether the summary in a folder is Twinset's."""
+def is_result(folder: str) -> bool:
+    """Whether a folder is the result of a run: its summary is Twinset's.
+
+    >>> is_result("news")
+    False
+    """
     try:
         with open(os.path.join(folder, "summary.json"), "rb") as file:
             summary = orjson.loads(file.read())

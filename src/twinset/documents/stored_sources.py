@@ -21,6 +21,7 @@ from twinset.documents.sparse.matrices import MatrixPart
 from twinset.errors import SourceError, StateError
 from twinset.options import ReadOptions
 from twinset.system.digests import file_digest
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 
 FOLDER = "sources"
@@ -149,14 +150,14 @@ def _write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], path: P
             for batch in batches:
                 stream.write_batch(batch)
         file.flush()
-        os.fsync(file.fileno())
+        flush(file.fileno())
 
 
 def _copy(source: Path, path: Path, link: bool) -> None:
     if not (link and _linked(source, path)):
         shutil.copyfile(source, path)
     with open(path, "rb") as file:
-        os.fsync(file.fileno())
+        flush(file.fileno())
 
 
 def _linked(source: Path, path: Path) -> bool:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twinset.errors import DamagedError, OptionError
+from twinset.errors import DamagedError, OptionError, StateError
 from twinset.index.kinds.text_entries import Entries
 from twinset.schema import Numbers, Sketches
 
@@ -96,6 +96,10 @@ class Document:
     number: int
     id: str
     content: bytes | None
+
+
+class ChangedMeanwhile(StateError):
+    """An index that is read as it lies there was changed by another process: it is to be opened again."""
 
 
 class Backend(ABC):
@@ -273,7 +277,7 @@ def concatenated(portions: Iterable[tuple[Int64s, Int64s]]) -> tuple[Int64s, Int
     return np.concatenate(first), np.concatenate(second)
 
 
-def open_backend(where: str | os.PathLike[str], *, read_only: bool) -> Backend:
+def open_backend(where: str | os.PathLike[str], *, read_only: bool, untouched: bool = False) -> Backend:
     """Open the back end at a path or URL."""
     name = _checked_name(where)
     if name.startswith(_POSTGRES):
@@ -282,7 +286,7 @@ def open_backend(where: str | os.PathLike[str], *, read_only: bool) -> Backend:
         return PostgresBackend(name, read_only=read_only)
     from twinset.index.sqlite.backend import SqliteBackend
 
-    return SqliteBackend(name, read_only=read_only)
+    return SqliteBackend(name, read_only=read_only, untouched=untouched)
 
 
 def create_backend(where: str | os.PathLike[str], settings: dict[str, str]) -> Backend:

@@ -52,7 +52,9 @@ class Index(IndexReader):
         return cls(create_backend(where, initial_settings(IndexOptions.of(**options)).to_rows()))
 
     @classmethod
-    def open(cls, where: str | os.PathLike[str], *, read_only: bool = False, **options: Any) -> Self:
+    def open(
+        cls, where: str | os.PathLike[str], *, read_only: bool = False, untouched: bool = False, **options: Any
+    ) -> Self:
         """Open an existing index.
 
         Parameters
@@ -61,10 +63,13 @@ class Index(IndexReader):
             The path or URL.
         read_only
             Refuse to write. An index of an older format opens only in this way until it is migrated.
+        untouched
+            With `read_only`: make no file beside the index either, not even for a moment, unless another process
+            writes to it. If one begins to, reading raises `StateError`, and the index is to be opened again.
         **options
             Options to compare with those of the index; a different value raises `OptionError`.
         """
-        backend = open_backend(where, read_only=read_only)
+        backend = open_backend(where, read_only=read_only, untouched=untouched)
         try:
             index = cls(backend)
             index.settings.check_options(options, backend.name)

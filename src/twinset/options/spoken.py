@@ -29,10 +29,10 @@ _in_flags = False
 
 
 @contextmanager
-def speaking_flags() -> Iterator[None]:
-    """Leave the flags in messages, for the command line."""
+def speaking_flags(flags: bool = True) -> Iterator[None]:
+    """Leave the flags in messages, for the command line; or, within it, turn them into arguments again."""
     global _in_flags
-    before, _in_flags = _in_flags, True
+    before, _in_flags = _in_flags, flags
     try:
         yield
     finally:

@@ -76,8 +76,8 @@ class Account:
         return f"<Account: {self.id!r} is {self.state}{with_whom}>"
 
 
-def account(recorded: StoredResult, id: str, other: str | None = None) -> Account:
-    """Explain the outcome of a document, and compare it with the document that caused it."""
+def account(recorded: StoredResult, id: str, other: str | None = None, *, texts: bool = True) -> Account:
+    """Explain the outcome of a document, and compare it with the document that caused it, unless `texts` is False."""
     number = recorded.find(id)
     state, cluster = _state(recorded, number, id)
     members = recorded.schema("removed").empty_table()
@@ -92,13 +92,13 @@ def account(recorded: StoredResult, id: str, other: str | None = None) -> Accoun
         other = members["id"][_least_similar(members)].as_py()
         second = recorded.find(other)
     has_text = recorded.options.item_kind not in MEASURED or recorded.options.item_kind == "weighted"
-    explanation = _explain_pair(recorded, number, second) if second is not None and has_text else None
+    explanation = _explain_pair(recorded, number, second) if second is not None and has_text and texts else None
     if explanation and second is not None and second >= len(recorded.ids) and other == cluster:
         before = members.filter(pc.field("id") == id)["similarity"][0].as_py()
         if abs(explanation.similarity - before) > 1e-9:
             where = str(recorded.options.index)
             raise SourceError(f"the document {cluster!r} was changed in the index since that run", where)
-    apart = _compare_items(recorded, number, second) if second is not None else None
+    apart = _compare_items(recorded, number, second) if second is not None and texts else None
     return Account(id, state, cluster, members, other, explanation, apart, _unreadable(recorded, id, state))
 
 

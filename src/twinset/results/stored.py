@@ -8,7 +8,6 @@ import copy
 import difflib
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -40,6 +39,7 @@ from twinset.schema import (
     pairs_schema,
     removed_schema,
 )
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 from twinset.verdicts.basis import basis_of
 from twinset.wording import quoted, reason
@@ -185,7 +185,7 @@ class StoredResult:
         try:
             shutil.copyfile(self.folder / file, folder / file)
             with open(folder / file, "rb") as result:
-                os.fsync(result.fileno())
+                flush(result.fileno())
         except OSError as error:
             raise cannot_write(folder / file, error) from error
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from twinset.system.disk import sync
 from twinset.system.locks import open_lock, try_lock
 from twinset.system.scratch import cannot_write
 
@@ -102,11 +103,3 @@ def move_durably(draft: Path, path: Path) -> None:
     os.replace(draft, path)
     sync(path.parent)
 
-
-def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

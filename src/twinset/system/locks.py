@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from twinset.errors import BusyError, OutputError, StateError
+from twinset.system.disk import flush
 
 _PAUSE = 0.05
 _NAME, _NOTE = 256, 256
@@ -153,7 +154,7 @@ class WriterLock:
         try:
             os.pwrite(self._handle, line.ljust(_NOTE, b"\0"), _NAME)
             if durably:
-                os.fsync(self._handle)
+                flush(self._handle)
         except OSError:
             return False
         return True

@@ -111,6 +111,7 @@ class Database:
         """Check that this is a file of verdicts of this version; make an empty file into one."""
         if not self.read_only:
             self._db.pragma("synchronous", "full")
+            self._db.pragma("fullfsync", True)  # macOS only: beyond the cache of the drive
             if self._is_new():  # before the log is used: other programs recognise the file by its header
                 with self.transaction():
                     if self._is_new():

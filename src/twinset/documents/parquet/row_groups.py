@@ -6,7 +6,6 @@ footers of these files are joined; only the offsets change.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from twinset.documents.parquet.read_back import check_written
 from twinset.documents.parquet.thrift import I16, I64, Struct, read_struct, write_struct
+from twinset.system.disk import flush
 
 _MAGIC = b"PAR1"
 _WORTH_A_START = 2**25  # bytes between two early syncs
@@ -62,7 +62,7 @@ class RowGroups:
             self._lasting = None
         if self._lasting is None and self._file.tell() - self._upto >= _WORTH_A_START:
             self._upto = self._file.tell()
-            self._lasting = self._disk.submit(os.fsync, self._file.fileno())
+            self._lasting = self._disk.submit(flush, self._file.fileno())
 
     def _encoded(self, *tables: Any) -> pa.Buffer:
         """Encode a Parquet file in memory, in a reused buffer: fresh memory pages are slow."""
@@ -118,7 +118,7 @@ class RowGroups:
         self._file.flush()
         if self._lasting is not None:
             self._lasting.result()
-        os.fsync(self._file.fileno())
+        flush(self._file.fileno())
         self._file.close()
         self._pool.shutdown()
         self._disk.shutdown()

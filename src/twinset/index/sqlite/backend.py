@@ -20,13 +20,14 @@ import apsw.sqlite_extra
 import numpy as np
 
 from twinset.errors import BusyError, DamagedError, OutputError, StateError
-from twinset.index.backend import Backend, Document, Int64s, SketchRows, concatenated
+from twinset.index.backend import Backend, ChangedMeanwhile, Document, Int64s, SketchRows, concatenated
 from twinset.index.kinds.text_entries import Entries
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 from twinset.index.sqlite.database_errors import translate_errors
 from twinset.index.sqlite.log import WAIT, Log
 from twinset.system import batch_sizes
+from twinset.system.disk import sync
 from twinset.system.locks import WriterLock
 
 _CACHE = 48 * 1024
@@ -46,9 +47,9 @@ def _register() -> None:
 class SqliteBackend(Backend):
     """An index in one SQLite file. `create` makes the file, and the constructor opens it."""
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False, untouched: bool = False) -> None:
         self.name = os.fspath(path)
-        self.read_only = read_only
+        self.read_only, self._untouched = read_only, untouched
         # The real path: symbolic links and a change of directory must lead to the same lock and log.
         self._path = os.path.realpath(self.name)
         self._lock = WriterLock(self._path + "-lock", self.name)
@@ -92,7 +93,7 @@ class SqliteBackend(Backend):
                 except (apsw.CantOpenError, apsw.PermissionsError, apsw.ReadOnlyError) as error:
                     raise OutputError(f"{name} cannot be made: the folder {folder} cannot be written to") from error
             tables.put_in_place(made, name)
-            tables.sync_folder(Path(name).absolute().parent)
+            sync(Path(name).absolute().parent)
         except FileExistsError:
             raise OutputError(f"{name} exists already; {_EXISTS}") from None
         except OSError as error:
@@ -109,7 +110,7 @@ class SqliteBackend(Backend):
             return apsw.Connection(self._path, apsw.SQLITE_OPEN_READWRITE, vfs=_VFS)
         # SQLite cannot make its shared-memory file in a read-only folder, and beside a read-only file it makes one that
         # the next reader cannot use. It is not needed while nobody writes, which is checked after every read.
-        still = not self._is_writable() and not self._logged()
+        still = (self._untouched or not self._is_writable()) and not self._logged()
         self._still = self._stamp() if still else None
         address = f"file:{quote(os.fsencode(self._path))}?mode=ro" + ("&immutable=1" if still else "")
         return apsw.Connection(address, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=_VFS)
@@ -126,7 +127,7 @@ class SqliteBackend(Backend):
             raise
 
     def _changed(self) -> StateError:
-        return StateError(f"{self.name} was changed by another process; open it again")
+        return ChangedMeanwhile(f"{self.name} was changed by another process; open it again")
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         with self._errors():
@@ -375,7 +376,8 @@ class SqliteBackend(Backend):
         A reader leaves a log that has content to the next writer.
         """
         beside = [self._path + ending for ending in ("-wal", "-shm", "-lock")]
-        if not any(map(os.path.exists, beside)) or (self.read_only and (self._logged() or not self._is_writable())):
+        keeps = self.read_only and (self._untouched or self._logged() or not self._is_writable())
+        if keeps or not any(map(os.path.exists, beside)):
             return
         self._db.set_busy_timeout(0)
         with suppress(BusyError, OutputError), self._lock.hold(0, "closing"):

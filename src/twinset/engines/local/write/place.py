@@ -11,7 +11,8 @@ from twinset.documents.own_files import STATE_ENDING
 from twinset.errors import OutputError
 from twinset.options.checks import refuse_detour
 from twinset.options.place import Place
-from twinset.system.atomic_files import move_durably, sync
+from twinset.system.atomic_files import move_durably
+from twinset.system.disk import sync
 from twinset.system.scratch import cannot_write
 
 RESULT = "a result of an earlier run"

@@ -26,6 +26,7 @@ from twinset.options import DedupOptions
 from twinset.schema import HASH_SCHEME, Numbers
 from twinset.system import batch_sizes
 from twinset.system.compile_time import take_seconds
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 from twinset.wording import counted
 
@@ -222,7 +223,7 @@ def write_summary(path: Path, summary: dict[str, Any]) -> None:
         with open(path, "wb") as file:
             file.write(_as_json(summary))
             file.flush()
-            os.fsync(file.fileno())
+            flush(file.fileno())
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -1,6 +1,5 @@
 """Write result tables: Parquet, CSV or JSON lines by the file's ending, the same bytes however rows are batched."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from twinset.documents.parquet.read_back import check_written
 from twinset.options.formats import check_output_name, format_by_ending
 from twinset.system import batch_sizes
+from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
 
 
@@ -86,7 +86,7 @@ class TableFile:
             if self._writer is not None:
                 self._writer.close()
             self._file.flush()
-            os.fsync(self._file.fileno())
+            flush(self._file.fileno())
             self._file.close()
         except BaseException as error:
             self._abandon()
