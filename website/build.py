@@ -29,7 +29,8 @@ def build(root: Path, folder: Path) -> int:
         settings = (HERE / "zensical.toml").read_text("utf-8")
         (project / "zensical.toml").write_text(settings.replace(_NAVIGATION, f"nav = {_nav(stage.sections)}"), "utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(project / "zensical.toml")]
-        done = subprocess.run(command, cwd=project, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}, check=False)
+        plain = {**os.environ, "NO_COLOR": "1"}
+        done = subprocess.run(command, cwd=project, env=plain, capture_output=True, text=True, check=False)
         if done.returncode:
             raise BrokenLinkError(f"Zensical refuses the pages:\n{done.stdout}{done.stderr}")
         llms.write(stage.sections, pages, project / "site")

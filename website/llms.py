@@ -7,7 +7,7 @@ the Markdown of the pages, which is beside their HTML; `llms-full.txt` has all o
 from __future__ import annotations
 
 import shutil
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from website.navigation import HOME, Page, Section, place_of
 
@@ -23,11 +23,10 @@ _DETAILS = (
 
 
 def write(sections: tuple[Section, ...], staged: Path, site: Path) -> None:
-    """Write llms.txt, llms-full.txt and the Markdown of every page of the navigation into the site."""
+    """Write llms.txt, llms-full.txt and the Markdown of every page into the site: its links lead to Markdown, too."""
+    for path in staged.rglob("*.md"):
+        shutil.copyfile(path, site / path.relative_to(staged))
     pages = [page for section in sections for page in section.pages]
-    for page in pages:
-        place = site / page.place
-        shutil.copyfile(staged / page.place, place)
     (site / "llms.txt").write_text(_index(sections), "utf-8")
     texts = [(staged / place).read_text("utf-8") for place in [place_of(HOME), *(page.place for page in pages)]]
     (site / "llms-full.txt").write_text("\n\n---\n\n".join(text.strip() for text in texts) + "\n", "utf-8")
@@ -41,4 +40,4 @@ def _index(sections: tuple[Section, ...]) -> str:
 
 
 def _line(page: Page) -> str:
-    return f"- [{page.title}]({PurePosixPath(page.place)}): {page.about}"
+    return f"- [{page.title}]({page.place}): {page.about}"

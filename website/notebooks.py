@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ALTERNATIVE = "Figure {number}: drawn by the cell above"
 
@@ -19,7 +20,7 @@ def page_of(notebook: Path, pictures: str) -> tuple[str, dict[str, bytes]]:
     return "\n\n".join([first, about, *others]) + "\n", figures
 
 
-def _parts(notebook: dict[str, list[dict[str, object]]], pictures: str, figures: dict[str, bytes]) -> Iterator[str]:
+def _parts(notebook: dict[str, Any], pictures: str, figures: dict[str, bytes]) -> Iterator[str]:
     for cell in notebook["cells"]:
         text = _joined(cell["source"])
         if cell["cell_type"] == "markdown":
@@ -30,19 +31,15 @@ def _parts(notebook: dict[str, list[dict[str, object]]], pictures: str, figures:
                 yield rest.strip()
             continue
         yield f"```python\n{text}\n```"
-        for output in _outputs(cell):
+        for output in cell["outputs"]:
             if "text" in output:
                 yield f"```text\n{_joined(output['text']).rstrip()}\n```"
-            elif isinstance(data := output.get("data"), dict) and "image/png" in data:
+            elif picture := output.get("data", {}).get("image/png"):
                 name = f"{pictures}-{len(figures) + 1}.png"
-                figures[name] = base64.b64decode(_joined(data["image/png"]))
+                figures[name] = base64.b64decode(_joined(picture))
                 yield f"![{ALTERNATIVE.format(number=len(figures))}]({name})"
 
 
-def _outputs(cell: dict[str, object]) -> list[dict[str, object]]:
-    outputs = cell["outputs"]
-    return outputs if isinstance(outputs, list) else []
-
-
-def _joined(text: object) -> str:
-    return text if isinstance(text, str) else "".join(text)  # type: ignore[call-overload, no-any-return]
+def _joined(text: str | list[str]) -> str:
+    """Return the text of a cell or an output, which a notebook stores whole or line by line."""
+    return text if isinstance(text, str) else "".join(text)

@@ -16,6 +16,10 @@ FUNCTIONS, CLASSES, ERRORS, SPARK, TEXTBOOK = (
     PurePosixPath(f"api/{name}.md") for name in ("functions", "classes", "errors", "spark", "textbook")
 )
 _WIDTH = 88
+_STARS: dict[griffe.ParameterKind | None, str] = {
+    griffe.ParameterKind.var_positional: "*",
+    griffe.ParameterKind.var_keyword: "**",
+}
 _DUNDERS = ("__len__", "__contains__", "__iter__")
 
 
@@ -26,13 +30,12 @@ def pages(root: Path) -> dict[PurePosixPath, str]:
     errors = set(library.exports("twinset.errors"))
     functions = [name for name in public if name[0].islower()]
     classes = [name for name in public if name[0].isupper() and name not in errors]
+    spark = sorted(library.exports("twinset.spark"), key=lambda name: (name[0].isupper(), name))
     return {
         FUNCTIONS: _page("Functions", _FUNCTIONS, _entries(library, "twinset", functions)),
         CLASSES: _page("Classes", _CLASSES, _entries(library, "twinset", classes)),
-        ERRORS: _page("Errors and warnings", _tree(library), _entries(library, "twinset", sorted(errors))),
-        SPARK: _page(
-            "Spark", _SPARK, _entries(library, "twinset.spark", sorted(library.exports("twinset.spark"), key=_small))
-        ),
+        ERRORS: _page("Errors and warnings", _tree(library), _entries(library, "twinset", sorted(errors), False)),
+        SPARK: _page("Spark", _SPARK, _entries(library, "twinset.spark", spark)),
         TEXTBOOK: _page("The textbook", _TEXTBOOK, _chapters(library)),
     }
 
@@ -97,34 +100,32 @@ class Library:
         return own
 
 
-def _small(name: str) -> tuple[bool, str]:
-    """Order functions before classes."""
-    return name[0].isupper(), name
-
-
 def _page(title: str, about: str, entries: Iterable[str]) -> str:
     return f"# {title}\n\n{about}\n\n" + "\n".join(entries)
 
 
-def _entries(library: Library, module: str, names: list[str]) -> Iterator[str]:
+def _entries(library: Library, module: str, names: list[str], members: bool = True) -> Iterator[str]:
     for name in names:
         found = library.find(module, name)
         if found.name != name:
             yield f"## `{name}`\n\nAnother name of [`{found.name}`](#{found.name}).\n"
         else:
-            yield from _entry(library, found, f"{module}.{name}", "##")
+            yield from _entry(found, name, f"{module}.{name}", "##")
+            if not members and isinstance(found, griffe.Class):
+                yield from (f"Base: [`{base}`](#{str(base).lower()})\n" for base in found.bases if str(base) in names)
+            elif isinstance(found, griffe.Class):
+                for key, member in library.members(found).items():
+                    yield from _entry(member, f"{name}.{key}", f"{name}.{key}", "###")
 
 
-def _entry(library: Library, one: griffe.Object, path: str, level: str) -> Iterator[str]:
-    """Yield the text on a name: its heading, its signature, its docstring, and its members if it is a class."""
-    name = path.rsplit(".", 1)[-1] if level == "##" else ".".join(path.rsplit(".", 2)[-2:])
-    yield f"{level} `{name}`\n"
+def _entry(one: griffe.Object, title: str, path: str, level: str) -> Iterator[str]:
+    """Yield the text on a name: its heading, its signature and its docstring."""
+    yield f"{level} `{title}`\n"
     yield f"```python\n{_signature(one, path)}\n```\n"
+    if "classmethod" in one.labels:
+        yield f"A method of the class `{path.partition('.')[0]}`, not of an object.\n"
     if one.docstring is not None:
         yield from _sections(one.docstring.parse("numpy"))
-    if isinstance(one, griffe.Class):
-        for key, member in library.members(one).items():
-            yield from _entry(library, member, f"{path}.{key}", level + "#")
 
 
 def _signature(one: griffe.Object, path: str) -> str:
@@ -135,9 +136,7 @@ def _signature(one: griffe.Object, path: str) -> str:
             return _call(f"class {path}", init, skip=1)
         return f"class {path}"
     if isinstance(one, griffe.Function) and "property" not in one.labels:
-        bound = isinstance(one.parent, griffe.Class)
-        kinds = [str(decorator.value) for decorator in one.decorators]
-        return _call("".join(f"@{kind}\n" for kind in kinds if kind == "classmethod") + path, one, skip=int(bound))
+        return _call(path, one, skip=int(isinstance(one.parent, griffe.Class)))
     annotation = getattr(one, "annotation", None) or getattr(one, "returns", None)
     return f"{path}: {annotation}" if annotation else path
 
@@ -146,7 +145,7 @@ def _call(start: str, function: griffe.Function, skip: int) -> str:
     words = list(_parameters(list(function.parameters)[skip:]))
     returns = f" -> {function.returns}" if function.returns is not None and not start.startswith("class") else ""
     line = f"{start}({', '.join(words)}){returns}"
-    if len(line.rsplit("\n", 1)[-1]) <= _WIDTH:
+    if len(line) <= _WIDTH:
         return line
     return f"{start}(\n" + "".join(f"    {word},\n" for word in words) + f"){returns}"
 
@@ -154,11 +153,10 @@ def _call(start: str, function: griffe.Function, skip: int) -> str:
 def _parameters(parameters: list[griffe.Parameter]) -> Iterator[str]:
     starred = False
     for one in parameters:
-        kind = one.kind
-        if kind is griffe.ParameterKind.keyword_only and not starred:
+        if one.kind is griffe.ParameterKind.keyword_only and not starred:
             starred = True
             yield "*"
-        star = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}.get(kind, "")  # type: ignore[call-overload]
+        star = _STARS.get(one.kind, "")
         starred = starred or star == "*"
         annotation = f": {one.annotation}" if one.annotation is not None else ""
         default = f" = {one.default}" if one.default is not None and not star else ""
@@ -172,6 +170,7 @@ def _sections(sections: list[griffe.DocstringSection]) -> Iterator[str]:
         if kind == "text":
             yield f"{_markdown(section.value)}\n"
         elif kind == "examples":
+            yield "**Example**\n"
             for part, text in section.value:
                 yield f"```pycon\n{text}\n```\n" if part.value == "examples" else f"{_markdown(text)}\n"
         elif kind in ("parameters", "attributes"):
@@ -179,10 +178,8 @@ def _sections(sections: list[griffe.DocstringSection]) -> Iterator[str]:
             yield "".join(f"- `{one.name}`: {_one_line(one.description)}\n" for one in section.value)
         elif kind in ("returns", "yields", "raises"):
             yield f"**{kind.title()}**\n"
-            yield "".join(
-                f"- `{one.annotation}`: {_one_line(one.description)}\n" if one.annotation else f"- {_one_line(one.description)}\n"
-                for one in section.value
-            )
+            named = ((f"`{one.annotation}`: " if one.annotation else "", one.description) for one in section.value)
+            yield "".join(f"- {name}{_one_line(description)}\n" for name, description in named)
         else:
             raise ValueError(f"a docstring has a section of the kind {kind}, which no page shows yet")
 
@@ -215,4 +212,4 @@ def _chapters(library: Library) -> Iterator[str]:
         if module.docstring is not None:
             yield f"{_markdown(module.docstring.value)}\n"
         for public in library.exports(name):
-            yield from _entry(library, library.find(name, public), f"twinset.textbook.{public}", "###")
+            yield from _entry(library.find(name, public), public, f"twinset.textbook.{public}", "###")

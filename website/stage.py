@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from website import navigation, notebooks, reference, sources
@@ -48,13 +49,13 @@ class Stage:
             text, figures = notebooks.page_of(self.root / source, place.stem)
             for name, picture in figures.items():
                 self._write(place.parent / name, picture)
-            self._write_text(source, text, set(figures))
+            self._write_text(source, text, figures)
         elif source in self._made:
             self._write_text(source, self._made[source])
         else:
             self._write_text(source, (self.root / source).read_text("utf-8"))
 
-    def _write_text(self, source: PurePosixPath, text: str, own: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    def _write_text(self, source: PurePosixPath, text: str, own: Collection[str] = ()) -> None:
         """Write a page; `own` are files beside it that are there already."""
         place = self._place_of(source)
 
