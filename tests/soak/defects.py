@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Defect(NamedTuple):
-    """One change of one file below src/twinset, or of website/…, and the tests (files or single ones) that must fail."""
+    """One change of one file below src/twinset, or of website/…, and the tests that must fail with it."""
 
     file: str
     old: str
