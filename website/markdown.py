@@ -1,8 +1,9 @@
 """The Markdown of the repository, in the form that the generator reads.
 
 Pages are written for readers of the repository, in the Markdown that code hosts show (CommonMark with tables). The
-generator's parser differs from it in three points, which are levelled here: what a list item contains is indented by
-four spaces, a line break in a paragraph is two spaces, and `|` in the code of a table cell has no backslash.
+generator's parser differs from it in four points, which are levelled here: what a list item contains is indented by
+four spaces, an item after such contents follows a blank line, a line break in a paragraph is two spaces, and `|` in the
+code of a table cell has no backslash.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ _FENCE = re.compile(r"( *)(`{3,})")
 _LINK = re.compile(r"(?<=\]\()([^()\s]+)(?=\))")
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _ELSEWHERE = re.compile(r"[a-z][a-z+.-]*:", re.IGNORECASE)
+_ITEM = re.compile(r" *([-*+]|\d+\.) ")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
@@ -58,11 +60,17 @@ def levelled(text: str) -> str:
     >>> levelled("1. a\n\n   b\\\n   c\n\n| `x\\|y` | z |")
     '1. a\n\n    b  \n    c\n\n| `x|y` | z |\n'
     """
-    done = []
+    done: list[str] = []
     moved = 0
+    within = False  # in a paragraph or table of a list item, after its first
     for line, code in lines_of(text):
         indent = len(line) - len(line.lstrip(" "))
         if not code:
+            if _ITEM.match(line):
+                done += [""] if within and not indent else []
+                within = False
+            elif not done or not done[-1].strip():
+                within = indent > 1
             moved = 4 - indent if indent in (2, 3) else 0
             if line.lstrip().startswith("|"):
                 line = _CODE.sub(lambda span: span[0].replace(r"\|", "|"), line)

@@ -1511,6 +1511,7 @@ _SITE_PAGES = "tests/website/test_pages.py"
 
 SITE = [
     Defect("website/markdown.py", "if indent in (2, 3) else 0", "if indent == 2 else 0", _SITE_PAGES),
+    Defect("website/markdown.py", "within = indent > 1", "within = False", _SITE_PAGES),
     Defect("website/markdown.py", "if not _ELSEWHERE.match(target):", "if True:", _SITE_PAGES),
     Defect("website/stage.py", "anchor not in self._anchors_of(file)", "not self._anchors_of(file)", _SITE_PAGES),
     Defect("website/sources.py", '"`" * (longest + 1)', '"`" * longest', _SITE_PAGES),

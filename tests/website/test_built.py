@@ -13,27 +13,40 @@ from website import navigation
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
+NO_PROSE = ("code", "pre", "script", "style", "svg", "button", "h1", "h2", "h3", "h4")
 SECTIONS = navigation.read(ROOT)
 PLACES = [navigation.place_of(navigation.HOME), *(page.place for section in SECTIONS for page in section.pages)]
 
 
 class Links(HTMLParser):
-    """What a page links to and loads, and the anchors it has."""
+    """What a page links to and loads, the anchors it has, and its prose: the text outside of code and headings."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.prose: list[str] = []
+        self._inside: list[str] = []
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        self._inside += [tag] if tag in ("article", *NO_PROSE) else []
         if values.get("id"):
             self.anchors.add(str(values["id"]))
         if tag == "a" and values.get("href"):
             self.links.append(str(values["href"]))
         if values.get(LOADING.get(tag, "")) and values.get("rel") not in ("prev", "next", "canonical", "describedby"):
             self.loaded.append(str(values[LOADING[tag]]))
+
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            del self._inside[self._inside.index(tag) :]
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == ["article"]:
+            self.prose += data.splitlines()
 
 
 @cache
@@ -67,6 +80,15 @@ def test_every_link_and_anchor_leads_somewhere(site: Path) -> None:
             elif anchor and target.suffix == ".html" and anchor not in read(target).anchors:
                 wrong.append(f"{page.relative_to(site)}: {link}: no such anchor")
     assert wrong == []
+
+
+def test_no_markdown_is_left_over(site: Path) -> None:
+    """The generator's parser understood each page as code hosts do."""
+    for place in PLACES:
+        found = read(site / place.with_suffix(".html")).prose
+        assert len(found) > 5
+        left = [line for line in found if re.search(r"`|\*\*|\]\(|\\$|^ *(\||[-*] |\d+\. \S|#+ )", line)]
+        assert left == [], f"{place}: {left[:3]}"
 
 
 def test_whatever_a_page_loads_is_in_the_folder(site: Path) -> None:

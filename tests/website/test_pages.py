@@ -104,6 +104,20 @@ def test_what_pages_link_to_is_on_the_site(small: Path, tmp_path: Path) -> None:
     assert "- [`run.py`](run.py.md)" in (pages / "source" / "index.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. a\n\n   b\n2. c\n", "1. a\n\n    b\n\n2. c\n"),
+        ("1. a\n\n   | b |\n   |---|\n2. c\n", "1. a\n\n    | b |\n    |---|\n\n2. c\n"),
+        ("- a\n  b\n- c\n", "- a\n    b\n- c\n"),
+        ("1. a\n   - b\n   - c\n2. d\n", "1. a\n    - b\n    - c\n2. d\n"),
+        ("a  b\n- c\n", "a  b\n- c\n"),
+    ],
+)
+def test_lists_are_levelled(text: str, expected: str) -> None:
+    assert levelled(text) == expected
+
+
 def test_code_is_left_as_it_is() -> None:
     text = "```sh\n[a](b.md) \\\n  c\n```\n\n`[a](b.md)` [a](b.md) | x\\\n\n"
     text += "1. a\n\n   ```\n   [a](b.md)\n     x\n   ```\n"
