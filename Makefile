@@ -10,6 +10,7 @@
 #     make soak-fuzz        an hour of changed and random files for every reader; FUZZ_SECONDS=… FUZZ_SEED=…
 # make docs    generate docs/commands.md
 # make dist    build the source distribution and the wheel, twice, and check them
+# make site    build the documentation site into site/; it opens from there, offline
 # make lock    upgrade every package in requirements.lock; PACKAGE="name …" upgrades or adds these alone
 #
 # Of the tests:
@@ -32,7 +33,7 @@ PACKAGE ?=
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= $(shell date +%s)
 
-.PHONY: demo test lint bench dist soak soak-tests soak-bounds soak-nojit soak-coverage soak-mutations soak-fuzz docs setup lock clean
+.PHONY: demo test lint bench dist soak soak-tests soak-bounds soak-nojit soak-coverage soak-mutations soak-fuzz docs site setup lock clean
 
 setup: $(STAMP)
 
@@ -52,7 +53,7 @@ test: $(STAMP)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src website
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -112,6 +113,9 @@ dist: $(STAMP)
 	.venv-dist/bin/python -m twine check --strict dist/*
 	rm -rf .venv-dist
 
+site: $(STAMP)
+	$(BIN)/python -m website
+
 # The lock is what a clean environment gets from the dev extra, versions only. With PACKAGE every other pin stays: the
 # packages named (and what they need that is not pinned yet) get their newest versions.
 PINNED = ^($(subst $(space),|,$(foreach name,$(PACKAGE),$(shell printf %s '$(name)' | sed -E 's/[-_.]+/[-_.]+/g'))))==
@@ -127,4 +131,4 @@ lock:
 	rm -rf .venv-lock
 
 clean:
-	rm -rf $(VENV) .venv-lock .venv-dist build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-lock .venv-dist build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -58,7 +58,17 @@ def _spoken(message: str) -> str:
 
 
 class TwinsetError(Exception):
-    """Base class of all errors of Twinset; the message is one line, and names options as the caller does."""
+    """Base class of all errors of Twinset; the message is one line, and names options as the caller does.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> try:
+    ...     twinset.dedup("nothing.jsonl")
+    ... except twinset.TwinsetError as error:
+    ...     print(type(error).__name__)
+    SourceError
+    """
 
     def __str__(self) -> str:
         return _spoken(super().__str__())
@@ -68,7 +78,15 @@ class TwinsetError(Exception):
 
 
 class OptionError(TwinsetError, ValueError):
-    """A wrong option, or options that cannot be combined."""
+    """A wrong option, or options that cannot be combined.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.plan(threshold=1.5)
+    Traceback (most recent call last):
+    twinset.errors.OptionError: threshold is 1.5; allowed: a number above 0 and up to 1
+    """
 
 
 class SourceError(TwinsetError):
@@ -106,11 +124,29 @@ class SourceError(TwinsetError):
 
 
 class ColumnError(SourceError):
-    """A column is missing, or has a type that cannot be used."""
+    """A column is missing, or has a type that cannot be used.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.dedup([{"id": "a", "body": "one"}])
+    Traceback (most recent call last):
+    twinset.errors.ColumnError: list: there is no column 'text'; the columns are 'id', 'body': name one with text="NAME"
+    """
 
 
 class RowError(SourceError):
-    """One malformed row."""
+    """One malformed row.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> from pathlib import Path
+    >>> written = Path("bad.jsonl").write_text('{"text": "one"')
+    >>> twinset.dedup("bad.jsonl")
+    Traceback (most recent call last):
+    twinset.errors.RowError: bad.jsonl, line 1: not JSON: ...; use on_error="skip" to skip such rows
+    """
 
 
 class DuplicateIdError(SourceError):
@@ -138,15 +174,43 @@ class DuplicateIdError(SourceError):
 
 
 class OutputError(TwinsetError):
-    """The output exists, cannot be written, or there is no space left."""
+    """The output exists, cannot be written, or there is no space left.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> from pathlib import Path
+    >>> Path("clean").mkdir()
+    >>> twinset.dedup(["one"], output="clean")
+    Traceback (most recent call last):
+    twinset.errors.OutputError: clean exists; choose another output, or replace it with force=True
+    """
 
 
 class StateError(TwinsetError):
-    """A damaged or foreign state or spill file, or one locked by another run."""
+    """A damaged or foreign state or spill file, or one locked by another run.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.Index.open("gone.twinset")
+    Traceback (most recent call last):
+    twinset.errors.StateError: gone.twinset: there is no such index; create one with twinset index create
+    """
 
 
 class DamagedError(StateError):
-    """A damaged index, or a file that is not an index."""
+    """A damaged index, or a file that is not an index.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> from pathlib import Path
+    >>> written = Path("torn.twinset").write_text("not a database at all")
+    >>> twinset.Index.open("torn.twinset")
+    Traceback (most recent call last):
+    twinset.errors.DamagedError: torn.twinset is damaged, or not an index: file is not a database; restore a backup
+    """
 
 
 class BusyError(StateError):
@@ -154,7 +218,16 @@ class BusyError(StateError):
 
 
 class UnknownIdError(TwinsetError):
-    """An id that is not in the index."""
+    """An id that is not in the index.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> with twinset.Index.create("small.twinset") as index:
+    ...     index.remove(["a"])
+    Traceback (most recent call last):
+    twinset.errors.UnknownIdError: small.twinset: the index holds no document with the id 'a'; nothing was removed
+    """
 
 
 class VerdictChangedError(TwinsetError):
@@ -202,8 +275,31 @@ class NormalizationWarning(TwinsetWarning):
 
 
 class PlanWarning(TwinsetWarning):
-    """Explicit hashes, bands or rows that cannot reach the requested recall."""
+    """Explicit hashes, bands or rows that cannot reach the requested recall.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import twinset
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     plan = twinset.plan(0.8, n_bands=2, rows_per_band=10)
+    >>> str(said[0].message).partition(";")[2]
+    ' more bands or fewer rows find more'
+    """
 
 
 class SourceWarning(TwinsetWarning):
-    """Sources that are not read as one may expect, such as tables in a folder of texts."""
+    """Sources that are not read as one may expect, such as tables in a folder of texts.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> import twinset
+    >>> Path("texts").mkdir()
+    >>> written = [Path("texts", name).write_text("one two") for name in ("a.txt", "b.jsonl")]
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     found = twinset.find_pairs("texts")
+    >>> str(said[0].message).partition(":")[0]
+    '1 table in a folder of texts (texts/b.jsonl)'
+    """

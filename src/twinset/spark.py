@@ -82,6 +82,16 @@ def find_pairs(
     -------
     SparkPairs
         With `.pairs` (a data frame), `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> rows = [("a", rose), ("b", rose + " hall"), ("c", "something else")]
+    >>> frame = session.createDataFrame(rows, ["id", "text"])
+    >>> found = find_pairs(frame, shingle="word:3")
+    >>> [(row["left"], row["right"], round(row["similarity"], 2)) for row in found.pairs.collect()]
+    [('a', 'b', 0.9)]
+    >>> found.release()
     """
     engine = SparkEngine(frame.sparkSession)
     job = Job((frame,), PairsOptions.of(engine="spark", **options), twinset.__version__)
@@ -111,6 +121,16 @@ def dedup(
     -------
     SparkDedup
         With `.kept`, `.removed`, `.clusters` and `.pairs` (data frames), `.summary` and `.plan`.
+
+    Examples
+    --------
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> rows = [("a", rose), ("b", rose + " hall"), ("c", "something else")]
+    >>> frame = session.createDataFrame(rows, ["id", "text"])
+    >>> done = dedup(frame, shingle="word:3")
+    >>> sorted(row["id"] for row in done.kept.collect())
+    ['a', 'c']
+    >>> done.release()
     """
     engine = SparkEngine(frame.sparkSession)
     job = Job((frame,), DedupOptions.of(engine="spark", **options), twinset.__version__)
@@ -133,5 +153,13 @@ def sketch(frame: DataFrame, **options: Any) -> DataFrame:
     -------
     DataFrame
         With `id`, `sketch` (a list of numbers) and `shingles`; Spark computes it when it is used.
+
+    Examples
+    --------
+    >>> rose = "a rose is a rose is a rose in any garden of the town"
+    >>> rows = [("a", rose), ("b", rose + " hall"), ("c", "something else")]
+    >>> frame = session.createDataFrame(rows, ["id", "text"])
+    >>> [(row["id"], len(row["sketch"]), row["shingles"]) for row in sketch(frame, shingle="word:3").collect()]
+    [('a', 128, 12), ('b', 128, 13), ('c', 128, 1)]
     """
     return sketch_rows(frame, SketchOptions.of(**options))

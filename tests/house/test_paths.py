@@ -13,11 +13,11 @@ from .source import PACKAGE, ROOT, modules, tree_of
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 NAMED = re.compile(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|txt|js|css|html))?)`")
 DOTTED = re.compile(r"`(twinset(?:\.[a-z_]+)+)`")
-ELSEWHERE = ("kept/", "sources/", "docs/", "tests/", "examples/", "benchmarks/", "src/", "out/")
+ELSEWHERE = ("kept/", "sources/", "docs/", "tests/", "examples/", "benchmarks/", "src/", "out/", "site/", "source/")
 
 
 def exists(name: str) -> bool:
-    return name.startswith(ELSEWHERE) or (PACKAGE / name).exists()
+    return name.startswith(ELSEWHERE) or (PACKAGE / name).exists() or (ROOT / name).is_file()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

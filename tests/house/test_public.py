@@ -123,7 +123,7 @@ def _plan_options() -> type:
 def test_the_first_page_names_every_extra() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     text = (ROOT / "README.md").read_text("utf-8")
-    assert f"pip install '.[{','.join(sorted(extras.keys() - {'test', 'dev'}))}]'" in text
+    assert f"pip install '.[{','.join(sorted(extras.keys() - {'test', 'dev', 'site'}))}]'" in text
 
 
 def test_the_tree_of_errors_is_drawn() -> None:
@@ -134,7 +134,11 @@ def test_the_tree_of_errors_is_drawn() -> None:
         assert issubclass(kind, (errors.TwinsetError, UserWarning))
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if path.stem != "__main__"], ids=str)
+ELSEWHERE = {"__main__", "spark"}
+"""The examples of `twinset.spark` need a session: tests/engines/spark/test_runs.py runs them."""
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if path.stem not in ELSEWHERE], ids=str)
 def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name_of(path))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Defect(NamedTuple):
-    """One change of one file below src/twinset, and the files of tests (or single tests) that must fail with it."""
+    """One change of one file below src/twinset, or of website/…, and the tests that must fail with it."""
 
     file: str
     old: str
@@ -1657,8 +1657,22 @@ INSTALL = [
     ),
 ]
 
+_SITE_PAGES = "tests/website/test_pages.py"
+
+SITE = [
+    Defect("website/markdown.py", "if indent in (2, 3) else 0", "if indent == 2 else 0", _SITE_PAGES),
+    Defect("website/markdown.py", "within = indent > 1", "within = False", _SITE_PAGES),
+    Defect("website/markdown.py", "if not _ELSEWHERE.match(target):", "if True:", _SITE_PAGES),
+    Defect("website/stage.py", "anchor not in self._anchors_of(file)", "not self._anchors_of(file)", _SITE_PAGES),
+    Defect("website/sources.py", '"`" * (longest + 1)', '"`" * longest', _SITE_PAGES),
+    Defect("website/reference.py", "key not in own", "False", "tests/website/test_reference.py"),
+    Defect("website/reference.py", "if name[0].islower()]", "if name.islower()]", "tests/website/test_reference.py"),
+    Defect("website/llms.py", "for path in staged", "for path in (staged / 'api')", "tests/website/test_built.py"),
+    Defect("website/notebooks.py", "yield f\"```text", "f\"```text", "tests/website/test_notebooks.py"),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL, *SITE),
 ]

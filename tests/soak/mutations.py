@@ -27,11 +27,16 @@ LIMIT = float(os.environ.get("TWINSET_MUTATION_SECONDS", "600"))
 """Seconds for the tests of one defect; one that makes them hang is caught."""
 
 
+def place_of(defect: Defect) -> str:
+    """Return the path of the file of a defect in the repository."""
+    return defect.file if defect.file.startswith("website/") else f"src/twinset/{defect.file}"
+
+
 def fitting(defects: list[Defect]) -> list[str]:
     """What is wrong with the list itself."""
     wrong = []
     for one in defects:
-        path = ROOT / "src/twinset" / one.file
+        path = ROOT / place_of(one)
         times = path.read_text("utf-8").count(one.old) if path.is_file() else 0
         if times != 1:
             wrong.append(f"{one.file}: {one.old!r} occurs {times} times; it must occur once")
@@ -48,7 +53,8 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        left_out = shutil.ignore_patterns("__pycache__", ".venv", ".git", "*.egg-info", ".*_cache", "build", "dist")
+        built = ("__pycache__", ".venv", ".git", "*.egg-info", ".*_cache", "build", "dist", "site")
+        left_out = shutil.ignore_patterns(*built)
         shutil.copytree(ROOT, folder, ignore=left_out, dirs_exist_ok=True)
         self.environment = {
             **os.environ,
@@ -82,7 +88,7 @@ class Tree:
 
     def survives(self, defect: Defect) -> tuple[bool, str]:
         """Whether no test notices a defect."""
-        path = self.folder / "src/twinset" / defect.file
+        path = self.folder / place_of(defect)
         text, about = path.read_text("utf-8"), path.stat()
         path.write_text(text.replace(defect.old, defect.new), "utf-8")
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,16 @@ def dedup(frame: DataFrame, **options: Any) -> Any:
     import twinset.spark
 
     return twinset.spark.dedup(frame, **options)
+
+
+def test_examples_run(spark: SparkSession) -> None:
+    """The examples of the docstrings: they need a session, which the tests of other modules do not start."""
+    import twinset.spark
+
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(twinset.spark, extraglobs={"session": spark}):
+        runner.run(test)
+    assert (runner.failures, runner.tries > 10) == (0, True)
 
 
 # Rows

@@ -1,0 +1,54 @@
+"""Stage the pages, have Zensical build them, and put the site in its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from website import llms
+from website.navigation import HOME, Section, place_of
+from website.stage import BrokenLinkError, Stage, copy_assets
+
+HERE = Path(__file__).resolve().parent
+_NAVIGATION = "nav = []"
+
+
+def build(root: Path, folder: Path) -> int:
+    """Build the site of a repository into a folder, which is replaced; return the number of pages."""
+    with tempfile.TemporaryDirectory(prefix="twinset-site-") as work:
+        project = Path(work)
+        pages = project / "pages"
+        stage = Stage(root, pages)
+        number = stage.fill()
+        copy_assets(HERE, pages)
+        settings = (HERE / "zensical.toml").read_text("utf-8")
+        (project / "zensical.toml").write_text(settings.replace(_NAVIGATION, f"nav = {_nav(stage.sections)}"), "utf-8")
+        command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(project / "zensical.toml")]
+        plain = {**os.environ, "NO_COLOR": "1"}
+        done = subprocess.run(command, cwd=project, env=plain, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BrokenLinkError(f"Zensical refuses the pages:\n{done.stdout}{done.stderr}")
+        llms.write(stage.sections, pages, project / "site")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+        shutil.copytree(project / "site", folder)
+    return number
+
+
+def _nav(sections: tuple[Section, ...]) -> str:
+    """Return the navigation as the generator reads it: TOML, in which strings are those of JSON."""
+
+    def entry(title: str, place: object) -> str:
+        return f"{{ {json.dumps(title)} = {json.dumps(str(place))} }}"
+
+    parts = [entry("Twinset", place_of(HOME))]
+    for section in sections:
+        pages = ", ".join(entry(page.title, page.place) for page in section.pages)
+        parts.append(f"{{ {json.dumps(section.title)} = [ {pages} ] }}")
+    return "[" + ",\n  ".join(parts) + "]"
