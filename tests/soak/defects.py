@@ -1235,7 +1235,7 @@ INDEX_PASSAGES = [
 _BOTH = "tests/engines/contract/test_contract.py"
 
 SPARK = [
-    Defect("engines/spark/steps/read.py", "F.sum(copies - texts)", "F.sum(copies - 1)", _BOTH),
+    Defect("engines/spark/steps/read.py", 'select("digest", "text").distinct()', 'select("digest").distinct()', _BOTH),
     Defect("engines/spark/steps/candidates.py", 'where("sharing > 1")', 'where("sharing > 2")', _BOTH),
     Defect("engines/spark/steps/cluster.py", '~F.max("as_worse")', 'F.max("as_worse")', _BOTH),
     Defect("engines/spark/steps/rank.py", "F.bitwise_not(whole) if descending", "whole if descending", _BOTH),

@@ -118,6 +118,7 @@ def test_an_executor_without_memory(driver: Driver, source: Path, tmp_path: Path
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(2400)  # two drivers one after the other: ten minutes and more on a busy machine
 @pytest.mark.parametrize("step", STEPS)
 def test_a_driver_that_is_killed(cluster: Cluster, source: Path, tmp_path: Path, step: str) -> None:
     output = tmp_path / "result"
