@@ -205,8 +205,9 @@ def table(result: dict[str, Any]) -> str:
         lines += [
             "",
             f"An index of {index['sets']:,} {kind} with {index['elements']:,} elements, in SQLite: the first query,"
-            f" which lists all contents in memory, took {index['first']:.1f} s and {index['memory'] / 1e6:,.0f} MB; the"
-            f" next {index['queries']:,} had a p50 of {1e3 * index['p50']:.2f} ms and a p99 of {1e3 * index['p99']:.2f} ms."
+            f" which lists all contents in memory, took {index['first']:.1f} s and {index['memory'] / 1e6:,.0f} MB;"
+            f" the next {index['queries']:,} had a p50 of {1e3 * index['p50']:.2f} ms and a p99 of"
+            f" {1e3 * index['p99']:.2f} ms."
             f" Their tenth neighbour has a similarity of at least 0.3.",
         ]
     return "\n".join(lines)
