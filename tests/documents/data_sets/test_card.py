@@ -164,6 +164,12 @@ def test_the_card_chooses_only_for_its_own_side(folder: Path) -> None:
     rows = ["test.jsonl row 0", "data/a-0.jsonl row 1"]
     done = twinset.dedup(rows, against=[folder], shingle="word:1", threshold=1.0)
     assert done.kept["text"].to_pylist() == ["test.jsonl row 0"]
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "seen.jsonl").write_text('{"text": "data/a-1.jsonl row 1"}\n', "utf-8")
+    with_card(other, "- config_name: x\n  data_files: seen.jsonl\n")
+    done = twinset.dedup(folder, against=[other], subset="de", data_split="train", shingle="word:1", threshold=1.0)
+    assert done.removed["id"].to_pylist() == [f"{folder}/data/a-1.jsonl:1"]
 
 
 def test_the_other_separator_must_be_named(folder: Path) -> None:
