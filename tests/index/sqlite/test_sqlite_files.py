@@ -215,7 +215,7 @@ def test_what_is_changed_under_a_reader_that_cannot_say_that_it_reads(locked: Pa
         let_write(locked.parent, False)
         said, errors = program.communicate("go on\n", timeout=300)
     assert first == "['a'] ['a'] []\n", errors
-    assert said.splitlines()[0] == f"StateError {locked} was changed by another process; open it again"
+    assert said.splitlines()[0] == f"ChangedMeanwhile {locked} was changed by another process; open it again"
 
 
 @pytest.mark.parametrize("read_only", [False, True])
