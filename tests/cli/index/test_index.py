@@ -358,3 +358,35 @@ def test_answers_are_those_of_the_textbook(call: Call, news: str, corpus: Path) 
     found = {(row["query"], row["id"]): row["similarity"] for row in answers}
     assert found == pytest.approx(wanted, abs=1e-12)
     assert len(wanted) == 11
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("--items", "tags"), "elements of tags"),
+        (("--group", "user", "--item", "movie", "--weight", "w"), "elements of movie by user weighted by w"),
+        (("--text", "name,char:2,2", "--text", "city"), "name,char:2,2 and city; word:5 where a column names none"),
+        (("--text", "body", "--no-lowercase"), "word:5 of body --no-lowercase"),
+    ],
+)
+def test_stats_name_the_columns(call: Call, words: tuple[str, ...], shown: str) -> None:
+    assert call("index", "create", "some.twinset", *words).code == 0
+    done = call("index", "stats", "some.twinset")
+    assert done.code == 0, done.err
+    assert shown in done.out
+
+
+def test_a_weighted_set_on_the_command_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("user,movie,rating\na,x,1\na,y,3\nb,x,2\nc,,\n")
+    call("index", "create", "r.twinset", "--group", "user", "--item", "movie", "--weight", "rating")
+    done = call("index", "add", "r.twinset", "r.csv", "--on-error", "skip", "--json")
+    assert (json.loads(done.out)["added"], json.loads(done.out)["unreadable"]) == (2, 1)
+    found = json.loads(call("index", "query", "r.twinset", "--string", '{"x": 1, "y": 1}', "-k", 5, "--json").out)
+    assert [(row["id"], row["similarity"]) for row in found["answers"]] == [("a", 0.5), ("b", 1 / 3)]
+    assert found["nearest_by"] == "all"
+    (tmp_path / "no.csv").write_text("user,movie\na,x\n")
+    done = call("index", "query", "r.twinset", "no.csv")
+    assert done.code == 2
+    assert "no.csv: there is no column 'rating'" in done.err
+    done = call("index", "query", "r.twinset", "--string", "{}")
+    assert "1 query has no elements, so no answers" in done.err
