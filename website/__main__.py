@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from website.build import build
+from website.build import BuildError, build
 from website.stage import BrokenLinkError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,7 +16,7 @@ def main(words: list[str]) -> int:
     folder = Path(words[0]) if words else ROOT / "site"
     try:
         pages = build(ROOT, folder)
-    except BrokenLinkError as error:
+    except (BrokenLinkError, BuildError) as error:
         print(error, file=sys.stderr)
         return 2
     print(f"{pages} pages: {folder / 'index.html'}")

@@ -12,14 +12,22 @@ from pathlib import Path
 
 from website import llms
 from website.navigation import HOME, Section, place_of
-from website.stage import BrokenLinkError, Stage, copy_assets
+from website.stage import Stage, copy_assets
 
 HERE = Path(__file__).resolve().parent
 _NAVIGATION = "nav = []"
+_MARK = "llms.txt"
+"""A file that only a built site has."""
+
+
+class BuildError(Exception):
+    """The generator refuses the pages, or the folder is not one to replace."""
 
 
 def build(root: Path, folder: Path) -> int:
-    """Build the site of a repository into a folder, which is replaced; return the number of pages."""
+    """Build the site of a repository into a folder, where it replaces an earlier one; return the number of pages."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise BuildError(f"{folder} is not empty, and not a site built earlier; name another folder")
     with tempfile.TemporaryDirectory(prefix="twinset-site-") as work:
         project = Path(work)
         pages = project / "pages"
@@ -32,7 +40,7 @@ def build(root: Path, folder: Path) -> int:
         plain = {**os.environ, "NO_COLOR": "1"}
         done = subprocess.run(command, cwd=project, env=plain, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise BrokenLinkError(f"Zensical refuses the pages:\n{done.stdout}{done.stderr}")
+            raise BuildError(f"Zensical refuses the pages:\n{done.stdout}{done.stderr}")
         llms.write(stage.sections, pages, project / "site")
         folder.parent.mkdir(parents=True, exist_ok=True)
         if folder.exists():

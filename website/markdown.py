@@ -34,10 +34,10 @@ def lines_of(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def with_links(text: str, lead: Callable[[str], str]) -> str:
-    """Replace the target of every link and picture that leads to this site, or within the page.
+    r"""Replace the target of every link and picture that leads to this site, or within the page.
 
     >>> with_links("[a](b.md#c) `[a](b.md)` [d](https://e.org)", str.upper)
-    '[a](B.MD#C) `[a](b.md)` [d](https://e.org)'
+    '[a](B.MD#C) `[a](b.md)` [d](https://e.org)\n'
     """
 
     def replaced(line: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -59,6 +61,17 @@ def read(page: Path) -> Links:
 def pages(site: Path) -> list[Path]:
     """Every page but the one for missing pages, whose links begin at the root of a server."""
     return [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]
+
+
+def test_only_a_site_is_replaced(clone: Path, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("mine")
+    done = subprocess.run(
+        [sys.executable, "-m", "website", str(tmp_path)], cwd=clone, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{tmp_path} is not empty, and not a site built earlier; name another folder\n"
+    assert note.read_text() == "mine"
 
 
 def test_every_page_of_the_navigation_is_built(site: Path) -> None:

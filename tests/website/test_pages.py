@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 
 import pytest
 
-from website import navigation
+from website import markdown, navigation
 from website.markdown import headings, levelled, lines_of, with_links
 from website.stage import BrokenLinkError, Stage
 
@@ -17,6 +19,13 @@ SECTIONS = navigation.read(ROOT)
 LISTED = [page for section in SECTIONS for page in section.pages]
 WRITTEN = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN += sorted((ROOT / "benchmarks").rglob("*.md"), key=str)
+
+
+@pytest.mark.parametrize("module", [markdown, navigation], ids=lambda module: module.__name__)
+def test_examples_run(module: ModuleType) -> None:
+    done = doctest.testmod(module)
+    assert done.attempted
+    assert not done.failed
 
 
 def test_every_page_is_in_the_navigation() -> None:
