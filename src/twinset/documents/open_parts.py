@@ -7,7 +7,7 @@ import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twinset.documents.formats.lines import LinesPart
 from twinset.documents.formats.text_files import TextPart
@@ -17,12 +17,15 @@ from twinset.errors import SourceError
 from twinset.options import ReadOptions
 from twinset.options.formats import DELIMITERS, FORMATS, Format
 
+if TYPE_CHECKING:
+    from twinset.documents.remote.copies import LocalCopy
+
 
 @dataclass(slots=True)
 class SourceFile:
     """A file to read: its path, the name shown in messages, the components its output name must have, and its format.
 
-    `format` is a name of `FORMATS`, or ``text``.
+    `format` is a name of `FORMATS`, or ``text``; `copy` is the local copy of a remote object.
     """
 
     path: Path
@@ -32,6 +35,7 @@ class SourceFile:
     least: int
     format: str
     codec: str | None
+    copy: LocalCopy | None = None
     folder: Path | None = None
     folder_name: str = ""
 
@@ -67,6 +71,8 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
         raise SourceError(
             f"{kind} files need random access, which {codec} does not allow; decompress it first", where=file.shown
         )
+    elif file.copy is not None and kind == "parquet":
+        part = part_class(FORMATS[kind])(*where, file.copy)
     else:
         part = part_class(FORMATS[kind])(*where)
     part.kept_name, part.partition, part.partition_by = kept, partition, by

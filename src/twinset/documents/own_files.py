@@ -27,7 +27,12 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was interrupted or is still running"
-    if "summary.json" not in names or _TABLE not in names or not _is_summary(folder):
+    return why_our_result(os.path.join(folder, "summary.json"), names)
+
+
+def why_our_result(summary: str, names: Sequence[str]) -> str | None:
+    """Why a folder with these names is skipped: its file summary.json, found at the path `summary`, is ours."""
+    if "summary.json" not in names or _TABLE not in names or not _is_summary(summary):
         return None
     if "kept" not in names:
         return "the tables of an earlier run"
@@ -121,10 +126,10 @@ def names_in(folder: str) -> list[str]:
         return []
 
 
-def _is_summary(folder: str) -> bool:
-    """Whether the summary in a folder is Twinset's."""
+def _is_summary(path: str) -> bool:
+    """Whether a summary is Twinset's."""
     try:
-        with open(os.path.join(folder, "summary.json"), "rb") as file:
+        with open(path, "rb") as file:
             summary = orjson.loads(file.read())
     except (OSError, orjson.JSONDecodeError):
         return False

@@ -24,11 +24,13 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.options.place import Place
 from twinset.schema import HASH_SCHEME
+from twinset.system.addresses import is_address
 from twinset.system.compile_time import compile_seconds
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
+    from twinset.engines.local.remote import RemoteInputs
     from twinset.engines.local.write.kept_file import KeptFile
 
 WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "npz", "warc")
@@ -49,9 +51,12 @@ class OpenedJob:
         self.found_lengths: dict[str, Any] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
+        self.remote: RemoteInputs | None = None
         try:
             self._open(job.sources, job.own_files)
-        except BaseException:
+        except BaseException as error:
+            if self.remote is not None and not hasattr(self, "state"):
+                self.remote.give_up(error)
             self._inputs.cleanup()
             raise
         self.threads = Threads(options.thread_count)
@@ -64,10 +69,16 @@ class OpenedJob:
         every = (*sources, *options.against)
         reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
-        self.found = open_sources(sources, reading, scratch=scratch)
-        against = (
-            open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
-        )
+        if any(map(is_address, every)):
+            from twinset.engines.local.remote import RemoteInputs  # not for runs without addresses
+
+            state = state_folder(self.place) if self.place else None
+            self.remote = RemoteInputs(state, scratch, options.scratch, self.progress)
+        fetcher = self.remote.fetcher if self.remote else None
+        self.found = open_sources(sources, reading, scratch=scratch, fetcher=fetcher)
+        against = Sources()
+        if options.against:
+            against = open_sources(options.against, reading, scratch=scratch, against=True, fetcher=fetcher)
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self._check_items()
         self.against = len(self.found.parts)
@@ -90,10 +101,16 @@ class OpenedJob:
                 part.check_flag()
         folder = state_folder(self.place) if self.place else scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
-        self.state = RunState(folder, self._fingerprint(), spill)
+        self.state = RunState(folder, self._fingerprint(), spill, self.remote.lock if self.remote else None)
         if self.state.discarded:
             other = "an interrupted run with other options, sources or version is discarded"
             self.progress.note(f"{other}; this run starts from the beginning")
+
+    def fetch(self) -> None:
+        """Fetch what the run needs of remote tables: all columns where rows are written, else those that are read."""
+        if self.remote is not None:
+            whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
+            self.remote.fetch(self.parts, self.against if whole else 0)
 
     def _fingerprint(self) -> str:
         return fingerprint(
@@ -134,6 +151,8 @@ class OpenedJob:
         elif value is not None and stays and self.state.stages:
             value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
         self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
+        if self.remote is not None:
+            stays = self.remote.close(value, stays)
         self.state.close(keep=stays)
         self._inputs.cleanup()
 
@@ -189,9 +208,9 @@ class OpenedJob:
 
 
 def _can_resume(error: BaseException | None) -> bool:
-    """Whether the same run may succeed later: after Ctrl-C, a full disk, a lack of memory or a busy index."""
+    """Whether the same run may succeed later: after Ctrl-C, a full disk, a broken connection, or a busy index."""
     resumable = isinstance(error, (OSError, MemoryError, KeyboardInterrupt))
-    return resumable or type(error).__name__ in ("OutputError", "BusyError")
+    return resumable or type(error).__name__ in ("OutputError", "BusyError", "FetchError")
 
 
 def _how_to_resume(folder: Path, stopped: bool) -> str:

@@ -121,6 +121,7 @@ class LocalRun(OpenedJob, Run):
 
     def read(self) -> Corpus:
         """Read, shingle and sketch every document."""
+        self.fetch()
         if self.options.shingle == AUTO:
             with self._timing("lengths"):
                 self._choose_shingle()
