@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,12 +119,12 @@ class _Opening:
         for given in dict.fromkeys(addresses):
             source = listing.find_source(given, fetcher, self.options)
             tables = not source.is_folder or self._reads_tables(source.names)
-            source.leave_out(lambda name, source=source, tables=tables: self._why_not_fetched(source, name, tables))
+            source.leave_out(partial(self._why_not_fetched, source, tables))
             self.remote[given] = source
             source.parquet = {name for name in source.objects if tables and self._format(name) == ("parquet", None)}
         listing.fetch_sources(list(self.remote.values()), fetcher)
 
-    def _why_not_fetched(self, source: RemoteSource, name: str, tables: bool) -> str | None:
+    def _why_not_fetched(self, source: RemoteSource, tables: bool, name: str) -> str | None:
         """Why a remote object is skipped because of its name; None if it must be fetched."""
         if source.is_folder and tables:
             return self._why_no_table(name)

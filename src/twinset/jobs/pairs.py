@@ -72,11 +72,12 @@ def find_pairs(
         job = engine.place_pairs(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
+    path = done.path or path
     file = path / PAIRS if path is not None and folder else path
     hosts = done.tables.get("hosts")
     if checked.hosts is not None and path is not None:
         hosts = path / HOSTS if folder else path
-    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts)
+    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts, done.held)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:

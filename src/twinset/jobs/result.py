@@ -58,8 +58,9 @@ class PairsResult:
 
     def __init__(
         self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard",
-        hosts: pa.Table | Path | None = None,
+        hosts: pa.Table | Path | None = None, held: object = None,
     ) -> None:  # fmt: skip
+        self._held = held  # the temporary folder of a result that was uploaded
         self.summary, self.plan, self.path = summary, plan, path
         self._pairs, self._schema, self._hosts = pairs, pairs_schema(measure), hosts
 
@@ -114,6 +115,7 @@ class DedupResult(JudgedResult):
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
         self._recorded: StoredResult | None = None
+        self._held: object = None
         self._frame: Any = None
         self._ids_only = False
 
@@ -121,7 +123,7 @@ class DedupResult(JudgedResult):
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
-        result._frame, result._tables = one_frame(sources), dict(output.tables)
+        result._frame, result._tables, result._held = one_frame(sources), dict(output.tables), output.held
         if output.path is None and output.recorded:
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)

@@ -104,7 +104,7 @@ class Address:
         return self.at(f"{self.key.rstrip('/')}/{name}".removeprefix("/"))
 
     def __str__(self) -> str:
-        return shown_address(f"{self.root}/{self.key}{self.query}")
+        return str(shown_address(f"{self.root}/{self.key}{self.query}"))
 
 
 def is_address(given: object) -> bool:

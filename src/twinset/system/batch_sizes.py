@@ -62,6 +62,8 @@ INDEX_RUN = 16384
 
 FETCH_PIECE = 1 << 23
 """Bytes of a remote object that a thread fetches at a time."""
+COPIED_OBJECT = 1 << 32
+"""Bytes up to which an uploaded object is copied to its place by the server; S3 copies at most 5 GiB."""
 FETCH_PAUSE = 0.5
 """Seconds before a failed request is repeated for the first time; each further pause is twice as long."""
 FETCH_SILENCE = 60.0

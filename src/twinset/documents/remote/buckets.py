@@ -120,7 +120,7 @@ def _open_s3(address: Address) -> Any:
         config["skip_signature"] = True  # a public bucket
     else:
         provider = Boto3CredentialProvider(session)
-    client_options = {**_CLIENT, "allow_http": endpoint.startswith("http://")}
+    client_options: Any = {**_CLIENT, "allow_http": endpoint.startswith("http://")}
     return S3Store(
         address.place, config=config, client_options=client_options, retry_config=_RETRIES, credential_provider=provider
     )
@@ -142,7 +142,7 @@ def _open_gs(address: Address) -> Any:
     if emulator:
         url = emulator if "://" in emulator else f"http://{emulator}"
         config = {"base_url": url, "skip_signature": True}
-    client_options = {**_CLIENT, "allow_http": bool(emulator)}
+    client_options: Any = {**_CLIENT, "allow_http": bool(emulator)}
     return GCSStore(address.place, config=config, client_options=client_options, retry_config=_RETRIES)
 
 
@@ -152,7 +152,7 @@ def _open_az(address: Address) -> Any:
     config: Any = {"account_name": host.partition(".")[0]} if host else {}
     emulated = os.environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in ("1", "true")
     plain = os.environ.get("AZURE_STORAGE_ENDPOINT", os.environ.get("AZURE_ENDPOINT", "")).startswith("http://")
-    client_options = {**_CLIENT, "allow_http": emulated or plain}
+    client_options: Any = {**_CLIENT, "allow_http": emulated or plain}
     return AzureStore(container, config=config, client_options=client_options, retry_config=_RETRIES)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -47,6 +48,7 @@ class Fetcher:
 
     def __init__(self, folder: Path, progress: Receiver | None = None) -> None:
         self.folder, self.progress = folder, progress
+        self.lock = threading.Lock()
         self._stores: dict[str, Store] = {}
         self._copies: dict[str, LocalCopy] = {}
 

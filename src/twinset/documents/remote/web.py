@@ -115,7 +115,7 @@ def _version(headers: Any) -> str:
     etag = headers.get("ETag", "")
     if etag.startswith("W/"):
         return ""  # equal for contents that differ by a byte
-    return etag or headers.get("Last-Modified", "")
+    return str(etag or headers.get("Last-Modified", ""))
 
 
 def _content_range(answer: Any, address: Address) -> tuple[int, int, int]:

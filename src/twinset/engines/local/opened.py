@@ -32,6 +32,7 @@ from twinset.system.scratch import cannot_write
 if TYPE_CHECKING:
     from twinset.engines.local.remote import RemoteInputs
     from twinset.engines.local.write.kept_file import KeptFile
+    from twinset.engines.local.write.remote import RemoteOutput
 
 WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "npz", "warc")
 """Formats whose rows have no columns for --flag, except in one file of rows."""
@@ -45,6 +46,9 @@ class OpenedJob:
         self.job, self.output, self.progress = job, job.output, job.progress
         self.options: Any = options
         self.place = None if job.output is None else Place(job.output, job.rows_file)
+        self.upload: RemoteOutput | None = None
+        self.held: object = None
+        """The temporary folder of the tables of a remote output."""
         self.written = False
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
@@ -52,6 +56,10 @@ class OpenedJob:
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
         self.remote: RemoteInputs | None = None
+        if job.address is not None:
+            from twinset.engines.local.write.remote import RemoteOutput  # not for outputs on this machine
+
+            self.upload = RemoteOutput(job, self.progress)
         try:
             self._open(job.sources, job.own_files)
         except BaseException as error:
@@ -72,8 +80,7 @@ class OpenedJob:
         if any(map(is_address, every)):
             from twinset.engines.local.remote import RemoteInputs  # not for runs without addresses
 
-            state = state_folder(self.place) if self.place else None
-            self.remote = RemoteInputs(state, scratch, options.scratch, self.progress)
+            self.remote = RemoteInputs(self._state_folder, scratch, options.scratch, self.progress)
         fetcher = self.remote.fetcher if self.remote else None
         self.found = open_sources(sources, reading, scratch=scratch, fetcher=fetcher)
         against = Sources()
@@ -99,12 +106,19 @@ class OpenedJob:
                 inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
-        folder = state_folder(self.place) if self.place else scratch / "state"
+        folder = self._state_folder or scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
         self.state = RunState(folder, self._fingerprint(), spill, self.remote.lock if self.remote else None)
         if self.state.discarded:
             other = "an interrupted run with other options, sources or version is discarded"
             self.progress.note(f"{other}; this run starts from the beginning")
+
+    @property
+    def _state_folder(self) -> Path | None:
+        """The folder in which a later run finds the state of this one."""
+        if self.upload is not None:
+            return self.upload.state
+        return state_folder(self.place) if self.place else None
 
     def fetch(self) -> None:
         """Fetch what the run needs of remote tables: all columns where rows are written, else those that are read."""
@@ -147,7 +161,7 @@ class OpenedJob:
         stays = self._is_repeatable and _can_resume(value) and (indexed or not self.written)
         if isinstance(value, KeyboardInterrupt) and self.written and self.place is not None:
             unsure = ", but its kept documents may not be in the index; run again with --force" if indexed else ""
-            value.add_note(f"{self.place.name} is complete{unsure}")
+            value.add_note(f"{self.upload.address if self.upload else self.place.name} is complete{unsure}")
         elif value is not None and stays and self.state.stages:
             value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
         self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
@@ -186,13 +200,18 @@ class OpenedJob:
         folder = self.room_for_output("rows")
         return KeptFile(self.parts[: self.against], self.job.rows_file.name, folder, self.options.flag)
 
-    def move_result(self, draft: Path) -> None:
-        """Move the result to the output."""
-        if self.place is not None:
-            file = self.place.file
-            rows = self.state.folder / "rows" / "kept" / file.name if file else None
+    def move_result(self, draft: Path) -> Path | None:
+        """Move the result to the output; return where it can be read on this machine."""
+        if self.place is None:
+            return None
+        file, path = self.place.file, self.output
+        rows = self.state.folder / "rows" / "kept" / file.name if file else None
+        if self.upload is not None:
+            path, self.held = self.upload.place(draft, rows)
+        else:
             move_to_place(self.place, draft, rows, self.state.folder / "old")
-            self.written = True
+        self.written = True
+        return path
 
     def room_for_output(self, name: str) -> Path:
         """Return an empty path in the state folder for unfinished output."""
