@@ -19,9 +19,6 @@ STORES = {"s3": "s3", "gs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf":
 READABLE = tuple(f"{scheme}://" for scheme in ("s3", "gs", "az", "abfs", "hf", "http", "https"))
 """Beginnings of addresses that can be sources."""
 
-WRITABLE = ("s3://", "gs://", "az://", "abfs://", "hf://")
-"""Beginnings of addresses that can be outputs."""
-
 _ADDRESS = re.compile(rf"(?i)({'|'.join(STORES)})://")
 _NAMED_SECRET = re.compile(
     r"(?i)sig|token|key|secret|credential|auth|pass|policy|session|jwt|hmac|hash|nonce|access|code"
@@ -137,17 +134,21 @@ def shown_address(given: Any) -> Any:
     return f"{scheme}://{_without_secrets(rest) if STORES[scheme.lower()] == 'http' else rest}"
 
 
-def holds_secret(given: object) -> bool:
-    """Whether an address has a part that is not shown, so that it cannot be read again from what is stored."""
-    return is_address(given) and shown_address(given) != given
+def refuse_address(path: str) -> None:
+    """Refuse an address, also one that was taken for a path, as the output of a job that writes to this machine only.
 
-
-def refuse_address(given: object, command: str) -> None:
-    """Refuse a remote output of a job that writes to this machine only."""
+    Examples
+    --------
+    >>> refuse_address("s3:/news/sketches.parquet")  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    twinset.errors.OptionError: the output is s3://news/sketches.parquet, but only dedup, pairs, passages and trim
+    write to addresses; name a file or folder of this machine
+    """
+    given = re.sub(r"^(\w+):/(?!/)", r"\1://", path)
     if is_address(given):
         raise OptionError(
-            f"the output is {shown_address(given)}, but {command} writes to this machine only; "
-            "dedup, pairs, passages and trim write to addresses"
+            f"the output is {shown_address(given)}, but only dedup, pairs, passages and trim write to addresses; name "
+            "a file or folder of this machine"
         )
 
 

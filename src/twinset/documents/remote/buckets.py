@@ -29,7 +29,9 @@ try:
     from obstore.auth.boto3 import Boto3CredentialProvider
     from obstore.store import AzureStore, GCSStore, S3Store
 except ImportError as error:
-    raise MissingError.of("obstore boto3", extra="remote") from error
+    raise MissingError(
+        "addresses of buckets need obstore and boto3: pip install 'twinset[remote]'"
+    ) from error
 
 _RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
 _CLIENT: Any = {"connect_timeout": "10s", "read_timeout": "1min", "timeout": "1h", "user_agent": "twinset"}
@@ -188,6 +190,10 @@ def _error(said: str, address: Address) -> TwinsetError:
         if answer[1] in ("408", "429") or answer[1].startswith("5"):
             return TransientError(words)
         return FetchError(words, where=str(address))
+    if "invalid path" in said:
+        bad = re.search(r'Path "([^"]*)"', said)
+        key = f" {bad[1]!r}" if bad else ""
+        return FetchError(f"the key{key} has an empty part, . or .., which cannot be read; rename it", str(address))
     for sign, reason in _SIGNS:
         if sign in said.lower():
             return TransientError(f"{server} cannot be reached: {reason}", unreachable=True)

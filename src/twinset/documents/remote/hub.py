@@ -32,7 +32,7 @@ try:
     from huggingface_hub.hf_api import RepoFile
     from huggingface_hub.utils import build_hf_headers, disable_progress_bars, hf_raise_for_status, http_backoff
 except ImportError as error:
-    raise MissingError.of("huggingface_hub", extra="remote") from error
+    raise MissingError("addresses of the hub need huggingface_hub: pip install 'twinset[remote]'") from error
 
 _KINDS = {"datasets": "dataset", "spaces": "space"}
 _REPEATED = (408, 429, 500, 502, 503, 504)
