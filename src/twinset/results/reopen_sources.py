@@ -132,8 +132,8 @@ class ReopenedSources:
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
         missing = [path for path in paths if not is_address(path) and not os.path.exists(path)]
-        signed = next((path for path in paths if is_address(path) and path.endswith("?…")), None)
-        if signed:
+        signed = next((one for one in places if isinstance(one, str) and is_address(one) and one.endswith("?…")), None)
+        if signed is not None:
             raise SourceError("a signed address is not stored; give it again with --source", where=signed)
         if missing and not self.moved:
             raise SourceError("this source no longer exists; give its new path with --source", where=missing[0])

@@ -101,7 +101,8 @@ class Address:
         return self.at(f"{self.key.rstrip('/')}/{name}".removeprefix("/"))
 
     def __str__(self) -> str:
-        return str(shown_address(f"{self.root}/{self.key}{self.query}"))
+        key = f"/{self.key}" if self.key or self.query else ""
+        return str(shown_address(f"{self.root}{key}{self.query}"))
 
 
 def is_address(given: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -69,7 +70,7 @@ class BucketStore(WritableStore):
 
     def read(self, one: RemoteObject, start: int, stop: int) -> Any:
         """Read a range of the version that was found."""
-        options: Any = {"range": (start, stop), "if_match": one.version or None}
+        options: Any = {"range": (start, stop), "if_match": f'"{one.version}"'}
         with _translated(one.address):
             try:
                 answer = obstore.get(self._store, one.address.key, options=options)
@@ -102,8 +103,8 @@ class BucketStore(WritableStore):
 
 
 def _described(address: Address, meta: Any) -> RemoteObject:
-    version = meta["e_tag"] or meta["version"] or str(meta["last_modified"])
-    return RemoteObject(address, int(meta["size"]), version)
+    etag = (meta["e_tag"] or "").strip('"')  # quoted in answers, but not in the lists of Azure
+    return RemoteObject(address, int(meta["size"]), etag or meta["version"] or str(meta["last_modified"]))
 
 
 def _open_s3(address: Address) -> Any:
@@ -143,7 +144,8 @@ def _open_gs(address: Address) -> Any:
     config: Any = {}
     if emulator:
         url = emulator if "://" in emulator else f"http://{emulator}"
-        config = {"base_url": url, "skip_signature": True}
+        key = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        config = {"service_account_key": json.dumps(key)}
     client_options: Any = {**_CLIENT, "allow_http": bool(emulator)}
     return GCSStore(address.place, config=config, client_options=client_options, retry_config=_RETRIES)
 
