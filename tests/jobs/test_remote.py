@@ -69,7 +69,7 @@ def test_dedup(bucket: Bucket, shards: Path, tmp_path: Path, against: bool) -> N
     assert found.removed.equals(local.removed)
     assert found.summary["input"]["sources"] == remote
     assert not [key for key in bucket.keys("out/") if "unfinished" in key]
-    with pytest.raises(OutputError, match=f"^{bucket.url}/out/clean exists; choose another output, or replace it with"):
+    with pytest.raises(OutputError, match=rf"^{bucket.url}/out/clean exists; choose another output"):
         twinset.dedup(*remote, output=f"{bucket.url}/out/clean", **WORDS, **other[1])
     del found
     assert {path.name for path in tmp_path.iterdir()} == {"local", "saved"}
@@ -136,7 +136,8 @@ def test_passages_and_trim(bucket: Bucket, shards: Path, tmp_path: Path) -> None
 
 
 def test_an_index_of_remote_documents(bucket: Bucket, shards: Path, tmp_path: Path) -> None:
-    with twinset.Index.create("local.twinset", seed=1) as local, twinset.Index.create("remote.twinset", seed=1) as remote:
+    create = twinset.Index.create
+    with create("local.twinset", seed=1) as local, create("remote.twinset", seed=1) as remote:
         local.add(str(shards), **WORDS)
         remote.add(f"{bucket.url}/pages", **WORDS)
         assert len(local) == len(remote) == 240

@@ -168,7 +168,7 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     if judged:
         _print_verdicts(judged)
     tables = summary.get("tables")
-    if is_address(output):
+    if tables is None and is_address(output):
         file, folder_name = names_in_place(output)
         tables = {"kept": file or f"{folder_name}/kept", "removed": f"{folder_name}/removed.parquet"}
     if tables:

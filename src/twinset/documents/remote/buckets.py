@@ -37,8 +37,9 @@ except ImportError as error:
 _RETRIES: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=60)}
 _CLIENT: Any = {"connect_timeout": "10s", "read_timeout": "1min", "timeout": "1h", "user_agent": "twinset"}
 _LIST_AT_A_TIME = 1000
-_PART = 8 * 2**20
-_PARTS_AT_A_TIME = 4
+_PART = 16 * 2**20
+_PARTS_AT_A_TIME = 2
+_MOST_PARTS = 9000
 _NOT_THERE = "there is no such bucket, container or object"
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _SIGNS = (("dns error", "its name is not known"), ("connection refused", "connection refused"))
@@ -86,7 +87,8 @@ class BucketStore(WritableStore):
     def put(self, path: Path, address: Address) -> None:
         """Upload a file, a large one in parts."""
         with _translated(address):
-            obstore.put(self._store, address.key, path, chunk_size=_PART, max_concurrency=_PARTS_AT_A_TIME)
+            part = max(_PART, path.stat().st_size // _MOST_PARTS)
+            obstore.put(self._store, address.key, path, chunk_size=part, max_concurrency=_PARTS_AT_A_TIME)
 
     def copy(self, source: Address, target: Address) -> None:
         """Copy an object within the bucket."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from twinset.documents.remote.copies import LocalCopy, Ranges, joined
-from twinset.documents.remote.stores import RemoteObject, Store, TransientError, open_store
+from twinset.documents.remote.stores import RemoteObject, RemoteStore, TransientError, open_store
 from twinset.errors import FetchError, OutputError, StateError
 from twinset.options.checks import shown_size
 from twinset.system import batch_sizes
@@ -49,10 +49,10 @@ class Fetcher:
     def __init__(self, folder: Path, progress: Receiver | None = None) -> None:
         self.folder, self.progress = folder, progress
         self.lock = threading.Lock()
-        self._stores: dict[str, Store] = {}
+        self._stores: dict[str, RemoteStore] = {}
         self._copies: dict[str, LocalCopy] = {}
 
-    def store(self, address: Address) -> Store:
+    def store(self, address: Address) -> RemoteStore:
         """Return the store of an address."""
         if address.root not in self._stores:
             self._stores[address.root] = open_store(address)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from twinset.documents.remote.fetch import Fetcher, repeated
-from twinset.documents.remote.stores import CommittedStore, RemoteObject, Store, WritableStore, not_writable
+from twinset.documents.remote.stores import CommittedStore, RemoteObject, RemoteStore, WritableStore, not_writable
 from twinset.errors import FetchError, OutputError
 from twinset.options.checks import shown_size
 from twinset.system import batch_sizes
@@ -35,7 +35,7 @@ class Upload:
         store = fetcher.store(target)
         if not isinstance(store, (WritableStore, CommittedStore)):
             raise not_writable(target)
-        self._store: Store = store
+        self._store: RemoteStore = store
 
     def check_folder(self, target: Address) -> None:
         """Refuse a prefix that holds something else, or a result unless it may be replaced."""

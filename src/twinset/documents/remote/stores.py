@@ -34,7 +34,7 @@ class RemoteObject:
     ranges: bool = True
 
 
-class Store(ABC):
+class RemoteStore(ABC):
     """Reads the objects of one bucket, repository or host; methods may be called from any thread.
 
     Every error is a `TransientError`, or a `TwinsetError` that names the address and can be shown.
@@ -57,7 +57,7 @@ class Store(ABC):
         raise FetchError("its server gives it only as a whole", where=str(one.address))
 
 
-class WritableStore(Store):
+class WritableStore(RemoteStore):
     """A store that can also be written to, one object at a time."""
 
     @abstractmethod
@@ -73,7 +73,7 @@ class WritableStore(Store):
         """Delete objects."""
 
 
-class CommittedStore(Store):
+class CommittedStore(RemoteStore):
     """A store that can be written to by commits, which appear as a whole."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class CommittedStore(Store):
         """Upload files and delete others in one commit."""
 
 
-def open_store(address: Address) -> Store:
+def open_store(address: Address) -> RemoteStore:
     """Open the store of an address; nothing is imported for other stores."""
     if address.store == "http":
         from twinset.documents.remote.web import WebStore

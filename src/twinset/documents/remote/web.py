@@ -10,7 +10,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from twinset.documents.remote.stores import RemoteObject, Store, TransientError, changed
+from twinset.documents.remote.stores import RemoteObject, RemoteStore, TransientError, changed
 from twinset.errors import FetchError, SourceError
 from twinset.system import batch_sizes
 from twinset.system.addresses import Address
@@ -20,7 +20,7 @@ _REPEATED = (408, 425, 429, 500, 502, 503, 504)
 _NO_RANGE, _PARTIAL = 416, 206
 
 
-class WebStore(Store):
+class WebStore(RemoteStore):
     """Reads files by HTTP, without any package."""
 
     def find(self, address: Address) -> RemoteObject | None:
