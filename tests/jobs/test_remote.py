@@ -96,7 +96,7 @@ def test_a_result_is_replaced_with_force_only(bucket: Bucket, tmp_path: Path) ->
     bucket.put("data/mine.txt", b"mine")
     with pytest.raises(OutputError, match="exists and is not a result of an earlier run, so it is never replaced"):
         twinset.dedup(f"{bucket.url}/pages", output=f"{bucket.url}/data", force=True, **WORDS)
-    with pytest.raises(OutputError, match="would be replaced, and .* is read from there"):
+    with pytest.raises(OutputError, match=r"would be replaced, and .* is read from there"):
         twinset.dedup(f"{bucket.url}/pages", output=f"{bucket.url}/pages", force=True, **WORDS)
     with pytest.raises(SourceError, match="this is the result of an earlier run; to read the kept documents"):
         twinset.find_pairs(out, **WORDS)

@@ -45,7 +45,7 @@ from twinset.system.addresses import READABLE, is_address
 from twinset.wording import either
 
 if TYPE_CHECKING:
-    from twinset.documents.remote.fetch import Fetcher
+    from twinset.documents.remote.fetch import Fetcher, Receiver
     from twinset.documents.remote.listing import RemoteSource
 
 
@@ -55,6 +55,14 @@ class Sources:
 
     parts: list[Part] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    fetcher: Fetcher | None = None
+
+    def fetch(self) -> None:
+        """Fetch what is read of remote tables at once; it would otherwise be fetched file by file."""
+        if self.fetcher is not None:
+            from twinset.documents.remote.tables import fetch_tables
+
+            fetch_tables(self.parts, 0, self.fetcher)
 
     def describe(self) -> dict[str, Any]:
         """Describe what would be read, in plain values."""
@@ -67,7 +75,7 @@ class Sources:
 
 def open_sources(
     sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False,
-    fetcher: Fetcher | None = None,
+    fetcher: Fetcher | None = None, progress: Receiver | None = None,
 ) -> Sources:  # fmt: skip
     """Find and open everything that the sources name; only headers and footers are read.
 
@@ -75,7 +83,7 @@ def open_sources(
         tables, mappings id → text, and objects with Arrow's stream interface.
     scratch: folder for copies of sources that can be read only once: stdin, pipes, streams and iterators.
     against: whether these are the sources of ``--against``; lists then get names of their own.
-    fetcher: fetches remote objects; by default to the scratch folder.
+    fetcher: fetches remote objects; by default to the scratch folder, with `progress` as the receiver of reports.
 
     Examples
     --------
@@ -87,7 +95,8 @@ def open_sources(
     if not sources:
         raise SourceError("there is no source to read: name a file, a folder, a pattern or - for stdin")
     opening = _Opening(options, scratch, against, sources)
-    opening.fetch([one for one in sources if is_address(one)], fetcher)
+    if addresses := [one for one in sources if is_address(one)]:
+        opening.fetch(addresses, fetcher, progress)
     for number, given in enumerate(sources):
         opening.add(number, given)
     if not opening.entries:
@@ -108,14 +117,13 @@ class _Opening:
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
         self.remote: dict[object, RemoteSource] = {}
+        self.fetcher: Fetcher | None = None
 
-    def fetch(self, addresses: Sequence[Any], fetcher: Fetcher | None) -> None:
+    def fetch(self, addresses: Sequence[Any], fetcher: Fetcher | None, progress: Receiver | None) -> None:
         """Find what addresses name, and fetch it: of Parquet files the footers only."""
-        if not addresses:
-            return
         from twinset.documents.remote import fetch, listing  # not for runs without addresses
 
-        fetcher = fetcher or fetch.Fetcher(self.scratch / "fetched")
+        self.fetcher = fetcher = fetcher or fetch.Fetcher(self.scratch / "fetched", progress)
         for given in dict.fromkeys(addresses):
             source = listing.find_source(given, fetcher, self.options)
             tables = not source.is_folder or self._reads_tables(source.names)
@@ -128,7 +136,7 @@ class _Opening:
         """Why a remote object is skipped because of its name; None if it must be fetched."""
         if source.is_folder and tables:
             return self._why_no_table(name)
-        if not (source.is_folder or (source.is_pattern and (self.options.images or is_plain(name)))):
+        if not source.is_folder and not (source.is_pattern and (self.options.images or is_plain(name))):
             return None
         if self.options.html and not self.options.include and not is_page(name):
             return NOT_PAGE
@@ -366,7 +374,7 @@ class _Opening:
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
         self.skipped.sort(key=lambda one: one[1] in NOT_FOLLOWED)  # of less interest than other files
-        return Sources(parts, self.skipped)
+        return Sources(parts, self.skipped, self.fetcher)
 
     def _check_separated(self, parts: list[Part]) -> None:
         """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""

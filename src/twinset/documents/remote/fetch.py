@@ -49,6 +49,7 @@ class Fetcher:
     def __init__(self, folder: Path, progress: Receiver | None = None) -> None:
         self.folder, self.progress = folder, progress
         self.lock = threading.Lock()
+        self._tells = False
         self._stores: dict[str, RemoteStore] = {}
         self._copies: dict[str, LocalCopy] = {}
 
@@ -79,7 +80,9 @@ class Fetcher:
         total = sum(stop - start for _, start, stop in pieces)
         if pieces:
             self._check_room(total)
-            self._tell(wanted, total, what)
+            self._tells = bool(what) and self.progress is not None
+            if self._tells:
+                self._tell(wanted, total, what)
             self._run(pieces)
         for copy, _ in wanted:
             copy.settle()
@@ -119,15 +122,13 @@ class Fetcher:
             )
 
     def _tell(self, wanted: Sequence[tuple[LocalCopy, Ranges | None]], total: int, what: str) -> None:
-        if self.progress is None:
-            return
         objects = counted(len(wanted), "object")
         whole, before = sum(one.size for one, _ in wanted), sum(one.resumed for one, _ in wanted)
         name = str(wanted[0][0].one.address) if len(wanted) == 1 else f"{objects}, such as {wanted[0][0].one.address}"
-        if what:
-            of = f" of {shown_size(whole)}" if total < whole else ""
-            resumed = f" ({shown_size(before)} are here from an earlier run)" if before else ""
-            size = shown_size(total) if total else "of unknown size"
+        of = f" of {shown_size(whole)}" if total < whole else ""
+        resumed = f" ({shown_size(before)} are here from an earlier run)" if before else ""
+        size = shown_size(total) if total else "of unknown size"
+        if self.progress is not None:
             self.progress.note(f"fetching {what}{name}: {size}{of}{resumed}, to {self.folder}")
             self.progress.stage("fetching", total or None, "bytes")
 
@@ -157,7 +158,7 @@ class Fetcher:
         repeated(one.address, ranged if one.ranges else whole)
 
     def _advance(self, size: int) -> None:
-        if self.progress is not None:
+        if self._tells and self.progress is not None:
             self.progress.advance(size)
 
 

@@ -73,9 +73,11 @@ def find_source(given: str, fetcher: Fetcher, options: ReadOptions) -> RemoteSou
     ours = _our_folders(objects, prefix, fetcher)
     if "" in ours:
         raise SourceError(f"this is {ours['']}", where=str(address))
+    folders = {str(folder) for name in objects for folder in PurePosixPath(name).parents}
     for name, one in sorted(objects.items()):
         above = {str(folder) for folder in PurePosixPath(name).parents} & ours.keys()
-        if not above and _is_file(name, one, options, source.skipped):
+        is_mark = not one.size and name in folders  # it stands for the folder
+        if not above and not is_mark and _is_file(name, one, options, source.skipped):
             source.objects[name] = one
     source.skipped += [(str(prefix.below(folder)), reason) for folder, reason in ours.items()]
     return source

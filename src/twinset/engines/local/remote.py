@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from twinset.documents.own_files import STATE_ENDING
-from twinset.documents.parquet.read import ParquetPart
 from twinset.documents.parts import Part
-from twinset.documents.remote.copies import LocalCopy, Ranges
 from twinset.documents.remote.fetch import Fetcher
+from twinset.documents.remote.tables import fetch_tables
 from twinset.engines.local.state import FETCHED, lock_state, release_state
 from twinset.engines.progress import Progress
 from twinset.errors import FetchError
@@ -36,14 +35,8 @@ class RemoteInputs:
 
     def fetch(self, parts: Sequence[Part], whole: int) -> None:
         """Fetch what is read of the parts, and all of the first `whole` of them; drop copies of other runs."""
-        wanted: list[tuple[LocalCopy, Ranges | None]] = []
-        for number, part in enumerate(parts):
-            for inner in part.inner:
-                if isinstance(inner, ParquetPart) and inner.copy is not None:
-                    columns = None if number < whole else inner.needed(texts_only=False)
-                    wanted.append((inner.copy, inner.wanted_ranges(columns)))
         self.fetcher.drop_others()
-        self.fetcher.fetch(wanted, "the columns that are read of " if len(wanted) > whole else "all columns of ")
+        fetch_tables(parts, whole, self.fetcher)
 
     def give_up(self, error: BaseException) -> None:
         """Release the state folder of a run that could not begin; what was fetched stays if it may be of use."""
