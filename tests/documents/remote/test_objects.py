@@ -138,6 +138,13 @@ def test_folders_and_patterns_are_read_as_local_ones_are(
     assert kept[0] == kept[1]
 
 
+def test_marks_of_folders_are_no_documents(bucket: Bucket, tmp_path: Path) -> None:
+    for key in ("in/", "in/deep/", "in/deep/one.txt"):
+        bucket.put(key, b"a text" if key.endswith(".txt") else b"")
+    sources = opened(f"{bucket.url}/in", scratch=tmp_path)
+    assert (read_all(sources).ids, sources.skipped) == (["deep/one.txt"], [])
+
+
 @pytest.mark.parametrize("key", ["in/../../up.jsonl", "in//up.jsonl"])
 def test_keys_that_lead_elsewhere_are_refused(bucket: Bucket, tmp_path: Path, key: str) -> None:
     bucket.put(key, b'{"text":"one"}\n')
