@@ -121,13 +121,14 @@ SOURCES = pa.schema(
 DOCUMENTS = pa.schema(
     _required(
         id=pa.string(), part=pa.uint32(), row=pa.uint64(), source=pa.uint32(), status=pa.uint8(), content=pa.uint32(),
-        length=pa.uint64(), shingles=pa.uint32(), digest=pa.binary(DIGEST_BYTES),
+        verbatim=pa.uint32(), length=pa.uint64(), shingles=pa.uint32(), digest=pa.binary(DIGEST_BYTES),
     )
 )  # fmt: skip
 """Every document by number, those of ``--against`` last: `part` is a row of sources.parquet and `row` a row of that
 source, `source` the number of the SOURCE argument, `status` 0 for read, 1 for empty and 2 for unreadable, `content` the
-first document of equal content, `length` the characters, `shingles` the shingles with repeats, `digest` the content as
-it is compared, the same in every run that compares in this way: verdicts are tied to it."""
+first document of equal content, `verbatim` the first one with the same bytes, `length` the characters, `shingles` the
+shingles with repeats, `digest` the content as it is compared, the same in every run that compares in this way: verdicts
+are tied to it."""
 
 
 HOSTS = pa.schema(

@@ -7,12 +7,13 @@ import unicodedata
 import numpy as np
 import pyarrow as pa
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import oracles
 from twinset import textbook
-from twinset.documents.normalize import hash_values, lengths, normalize
+from twinset.documents.normalize import hash_bytes, hash_values, lengths, normalize
 
 KINDS = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()]
 characters = st.characters(codec="utf-8", exclude_categories=("Cn", "Cs"))
@@ -124,6 +125,14 @@ def test_values_of_other_types(values: list[object]) -> None:
     first, second, null, again = hash_values(pa.array(values), 1).tolist()
     assert first == again
     assert len({first, second, null}) == 3
+
+
+@given(st.lists(st.none() | st.binary(max_size=70), max_size=12), st.sampled_from([pa.binary(), pa.large_binary()]))
+def test_texts_are_hashed_as_by_xxhash(texts: list[bytes | None], kind: pa.DataType) -> None:
+    array = pa.array([b"before", *texts], kind)[1:]
+    found = hash_bytes(array).tolist()
+    known = [xxhash.xxh64_intdigest(text) if text is not None else None for text in texts]
+    assert [None if text is None else hash for text, hash in zip(texts, found, strict=True)] == known
 
 
 def test_length_of_a_value_counts() -> None:

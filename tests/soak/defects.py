@@ -86,6 +86,18 @@ BATCHES = [
 
 RESULTS = [
     Defect(
+        "engines/local/copies.py",
+        "keys = np.stack([texts[copied], self.first[copied].astype(np.uint64)], axis=1)",
+        "keys = np.stack([self.first[copied].astype(np.uint64)] * 2, axis=1)",
+        "tests/jobs/test_verbatim.py",
+    ),
+    Defect(
+        "documents/normalize_kernels.py",
+        "_turned(h ^ word * _P1, 23)",
+        "_turned(h ^ word * _P1, 24)",
+        "tests/documents/test_normalize.py",
+    ),
+    Defect(
         "engines/local/write/tables.py",
         "enumerate(corpus.parts[:own_parts])",
         "enumerate(corpus.parts)",
@@ -1223,6 +1235,7 @@ INDEX_PASSAGES = [
 _BOTH = "tests/engines/contract/test_contract.py"
 
 SPARK = [
+    Defect("engines/spark/steps/read.py", "F.sum(copies - texts)", "F.sum(copies - 1)", _BOTH),
     Defect("engines/spark/steps/candidates.py", 'where("sharing > 1")', 'where("sharing > 2")', _BOTH),
     Defect("engines/spark/steps/cluster.py", '~F.max("as_worse")', 'F.max("as_worse")', _BOTH),
     Defect("engines/spark/steps/rank.py", "F.bitwise_not(whole) if descending", "whole if descending", _BOTH),

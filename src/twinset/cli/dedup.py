@@ -88,7 +88,7 @@ def _copies(summary: dict[str, Any], options: DedupOptions) -> str:
         return ""
     what = {"images": "equal hashes", "codes": "equal codes", "vectors": "equal vectors", "sparse": "equal vectors"}
     some = "" if copies == summary["pairs"] else f"{copies:,} of them "
-    return f", {some}between {what.get(options.item_kind, 'identical copies')}"
+    return f", {some}between {what.get(options.item_kind, 'identical copies')}{show.verbatim(summary)}"
 
 
 def _print_tables(tables: dict[str, str], summary: dict[str, Any], options: DedupOptions) -> None:

@@ -148,4 +148,4 @@ def _copies(summary: dict[str, Any]) -> str:
     what.update(dict.fromkeys(VECTORS, "with an equal vector"))
     some = what.get(options.item_kind, "an identical copy" if copies == 1 else "identical copies")
     paired = "with the first one only" if options.identical == "link" else "like the first"
-    return f" ({copies:,} {some}: compared once, paired {paired})"
+    return f" ({copies:,} {some}{show.verbatim(summary)}: compared once, paired {paired})"

@@ -122,6 +122,22 @@ def hash_rows(array: pa.Array, seed: int) -> Hashes:
     return hashes
 
 
+def hash_bytes(array: pa.Array) -> Hashes:
+    """XXH64 of the bytes of each text as it was read, to find equal ones; undefined for null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> one, same, other = hash_bytes(pa.array(["A rose", "A rose", "a rose"]))
+    >>> one == same, one == other
+    (np.True_, np.False_)
+    """
+    data, offsets = buffers_of(array)
+    hashes = np.empty(len(array), np.uint64)
+    kernels.hash_bytes(data, offsets, hashes)
+    return hashes
+
+
 def lengths(array: pa.Array, others: Places | None = None) -> Hashes:
     """Number of characters of each text, 0 for null; `others` are the rows that are not ASCII, if known."""
     data, offsets = buffers_of(array)

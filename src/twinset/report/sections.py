@@ -90,8 +90,10 @@ def _origin(numbers: Numbers) -> str:
 
 
 def _earlier(numbers: Numbers) -> str:
-    """What identical items are copies of."""
-    return f"{'as' if numbers.recorded.options.item_kind in _IDENTICAL else 'of'} an earlier {numbers.noun}"
+    """What identical items are copies of, and how many of them in every byte."""
+    same, summary = "as" if numbers.recorded.options.item_kind in _IDENTICAL else "of", numbers.summary
+    exact = "" if summary["verbatim"] == summary["identical"] else f"; {summary['verbatim']:,} byte for byte"
+    return f"{same} an earlier {numbers.noun}{exact}"
 
 
 def _size(numbers: Numbers) -> str:

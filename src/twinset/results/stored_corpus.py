@@ -71,6 +71,10 @@ class StoredCorpus(Corpus):
         """Return the recorded digests of the contents."""
         return self.recorded.digests
 
+    def verbatim(self, copies: Copies) -> Numbers:
+        """Return the recorded first documents with the same bytes."""
+        return np.asarray(self.recorded.documents["verbatim"])
+
     def copies(self) -> Copies:
         """Group the documents by content."""
         return Copies.of(np.asarray(self.recorded.documents["content"]), self.status)

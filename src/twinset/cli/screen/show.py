@@ -229,6 +229,16 @@ def _wide(block: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, column)) for column in block) + 2 * (len(block) - 1)
 
 
+def verbatim(summary: dict[str, Any]) -> str:
+    """Say how many identical copies are equal byte for byte, unless all are.
+
+    >>> verbatim({"identical": 3, "verbatim": 2}), verbatim({"identical": 3, "verbatim": 3})
+    (', 2 byte for byte', '')
+    """
+    same: int = summary["verbatim"]
+    return "" if same == summary["identical"] else f", {same:,} byte for byte"
+
+
 def audit(
     result: Mapping[str, Any] | None, missed_in: str | None = None, short: Mapping[str, Any] | None = None,
     options: DedupOptions | None = None, *, contained: bool = False,

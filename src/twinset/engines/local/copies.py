@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twinset.candidates.banding import first_of_equals
 from twinset.engines.local.sort_pairs import Rows
 from twinset.engines.local.steps.sketch import READ
-from twinset.schema import Bytes, Numbers, Places
+from twinset.schema import Bytes, Hashes, Numbers, Places
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of, ranges
 from twinset.system.scratch import Spool
@@ -42,6 +43,20 @@ class Copies:
         is_later[starts[read[is_first]]] = False
         members[is_later] = later[np.argsort(first[later], kind="stable")]
         return cls(first, members, starts[:-1], counts)
+
+    def verbatim(self, texts: Hashes | None) -> Numbers:
+        """Return the first document with the same bytes, for each document, from hashes of all bytes.
+
+        Without hashes, equal contents have equal bytes.
+        """
+        if texts is None:
+            return self.first
+        same = np.arange(len(self.first), dtype=np.uint32)
+        copied = np.flatnonzero(self.counts[self.first] > 1).astype(np.uint32)
+        if len(copied):
+            keys = np.stack([texts[copied], self.first[copied].astype(np.uint64)], axis=1)
+            same[copied] = copied[first_of_equals(keys)]
+        return same
 
     @property
     def identical_pairs(self) -> int:

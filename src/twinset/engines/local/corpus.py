@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from twinset.candidates.banding import Banded
 from twinset.documents.parts import Block, Part
+from twinset.engines.local.copies import Copies
 from twinset.engines.local.ids import DocumentIds
 from twinset.engines.local.steps.sketch import UNREADABLE, unsalted
 from twinset.engines.local.threads import Threads
@@ -86,6 +87,8 @@ class Corpus:
     """A lower bound on the repeated shingles of each document; empty if not counted."""
     salts: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
     """What keeps the digests of the groups of ``--by`` apart; empty without it."""
+    texts: Spool | None = None
+    """Hashes of texts and records byte for byte; empty for other kinds."""
     report: ReadReport = field(default_factory=ReadReport)
     _by_part: dict[int, list[int]] = field(default_factory=dict)
 
@@ -106,6 +109,10 @@ class Corpus:
     def content_digests(self) -> Hashes:
         """Return the digests of the contents, the same for both sides of a comparison and in every group."""
         return unsalted(self.digests, self.salts, self.border)
+
+    def verbatim(self, copies: Copies) -> Numbers:
+        """Return the first document with the same bytes, for each document."""
+        return copies.verbatim(self.texts.all() if self.texts is not None and len(self.texts) else None)
 
     def most_distinct(self) -> Numbers:
         """Return an upper bound on the distinct shingles of each document."""

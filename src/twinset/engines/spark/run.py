@@ -281,6 +281,7 @@ class SparkRun(Run):
             "empty": counts["empty"],
             "unreadable": counts["unreadable"],
             "identical": join.contents.counts["identical"],
+            "verbatim": join.contents.counts["verbatim"],
             "replaced": counts["replaced"],
             "skipped": [],
             "against": 0,

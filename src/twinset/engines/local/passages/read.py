@@ -70,7 +70,7 @@ class AnchorReader(DocumentReader):
             lengths = item_lengths(block.texts, options) if block.lengths is None else block.lengths
         return SketchedBlock(
             rows=block.rows, status=status, counts=counts, digests=self._digests(words, block.rows, other),
-            salts=np.zeros(0, np.uint64), keys=keys,
+            salts=np.zeros(0, np.uint64), texts=np.zeros(0, np.uint64), keys=keys,
             sketches=np.ascontiguousarray(extra).reshape(-1).view(np.uint8), ids=ids, own_ids=block.ids is not None,
             id_hashes=hash_ids(ids, other), lengths=lengths,
             sources=np.full(block.rows, part.source, np.uint32) if sources is None else sources.astype(np.uint32),

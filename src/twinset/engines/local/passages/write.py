@@ -158,5 +158,6 @@ def write_inputs(run: SearchedJob, corpus: Corpus, draft: Path) -> None:
     """Write documents, sources, and what was left out."""
     digests = [run.threads.start(part.digest) if part.lasts and run.output is not None else None for part in run.parts]
     write_left_out(corpus, draft)
-    write_documents(corpus, draft / "documents.parquet", np.arange(corpus.documents, dtype=np.uint32))
+    every = np.arange(corpus.documents, dtype=np.uint32)
+    write_documents(corpus, draft / "documents.parquet", every, every)
     write_sources(corpus, draft / "sources.parquet", run.against, digests)

@@ -31,6 +31,7 @@ OF_ONE_WIDTH = ("codes", "vectors", "images")
 _SPOOLS = {
     "status": ("u1", 1), "counts": ("<u4", 1), "digests": ("<u8", 2), "keys": ("<u8", 1), "bytes": ("u1", 1),
     "names": ("u1", 1), "lengths": ("<u8", 1), "sources": ("<u4", 1), "repeats": ("<u4", 1), "salts": ("<u8", 1),
+    "texts": ("<u8", 1),
 }  # fmt: skip
 
 
@@ -81,7 +82,7 @@ class DocumentReader:
             for name, array in (
                 ("status", done.status), ("counts", done.counts), ("digests", done.digests), ("keys", done.keys),
                 ("bytes", done.sketches), ("lengths", done.lengths), ("sources", done.sources),
-                ("repeats", done.repeats), ("salts", done.salts),
+                ("repeats", done.repeats), ("salts", done.salts), ("texts", done.texts),
             ):  # fmt: skip
                 spools[name].append(array)
             id_hashes.append(done.id_hashes)
@@ -173,6 +174,7 @@ class DocumentReader:
             sources=spools["sources"].all(),
             repeats=spools["repeats"].all() if "repeats" in spools else np.zeros(0, np.uint32),
             salts=spools["salts"].all(),
+            texts=spools["texts"],
             cached_blocks=self._cached_blocks if self._caching else {},
             batch_bytes=self.batch_bytes,
             report=_make_report(facts),

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from twinset.candidates import banding
-from twinset.documents.normalize import buffers_of, hash_rows, hash_values
+from twinset.documents.normalize import buffers_of, hash_bytes, hash_rows, hash_values
 from twinset.documents.parts import Block, Part
 from twinset.engines.local.steps.shingle import item_lengths, shingled
 from twinset.errors import RowError
@@ -28,6 +28,8 @@ _NONE = np.zeros(0, np.int64)
 
 ELEMENT_BYTES = {"codes": 1, "images": 1, "vectors": 4, "sparse": 8, "weighted": 16}
 """Bytes per element of a packed item, for the kinds that are not sets of hashes."""
+_WITH_BYTES = ("text", "records")
+"""The kinds of which equal contents may differ in some bytes."""
 OTHER_SIDE = np.uint64(0x5851F42D4C957F2D)
 """XORed into the digests of documents compared against, so that none is a copy across the border."""
 
@@ -40,7 +42,8 @@ WorkOptions = PairsOptions | DedupOptions
 class SketchedBlock:
     """A processed block of documents: one entry per row, except the keys (bands, rows).
 
-    `salts` are those of the digests, empty without ``--by``.
+    `salts` are those of the digests, empty without ``--by``. `texts` are hashes of texts and records byte for byte,
+    empty for other kinds, whose equal contents are equal in all that counts.
     """
 
     rows: int
@@ -48,6 +51,7 @@ class SketchedBlock:
     counts: Numbers
     digests: Hashes
     salts: Hashes
+    texts: Hashes
     keys: Hashes
     sketches: Bytes
     ids: pa.Array
@@ -84,6 +88,7 @@ def sketch_block(
         counts=counts,
         digests=digests,
         salts=salts if options.by is not None else np.zeros(0, np.uint64),
+        texts=hash_bytes(block.texts) if options.item_kind in _WITH_BYTES else np.zeros(0, np.uint64),
         keys=items.keys,
         sketches=items.sketches,
         ids=ids,

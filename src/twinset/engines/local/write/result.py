@@ -81,7 +81,7 @@ def write_pairs(
 
 def _write_records(run: LocalRun, tables: ResultTables, draft: Path) -> dict[str, Any]:
     """Write what a later reader of the folder needs: every document and every source, and copies of some sources."""
-    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.set_sizes)
+    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.verbatim, tables.set_sizes)
     digests = [run.threads.start(part.digest) if part.lasts else None for part in run.parts]
     write_sources(tables.corpus, draft / "sources.parquet", run.against, digests)
     return store_all(run.parts, run.against, describe_input(run), run.options, draft / FOLDER, link=True)
@@ -206,7 +206,7 @@ def _write_tables(run: LocalRun, tables: ResultTables, clusters: Clusters, pairs
     tables.write_removed(draft / "removed.parquet", clusters)
     tables.write_clusters(draft / "clusters.parquet", clusters)
     write_left_out(tables.corpus, draft)
-    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.set_sizes)
+    write_documents(tables.corpus, draft / "documents.parquet", tables.copies.first, tables.verbatim, tables.set_sizes)
     return count
 
 

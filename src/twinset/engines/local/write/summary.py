@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ def pairs_summary(
     """Make the summary of a run that finds pairs; `written`: the stored sources of a folder, None for a file."""
     own_ids = tables.corpus.report.own_ids
     return {
-        **count_documents(run, tables.corpus, tables.copies.extra),
+        **count_documents(run, tables.corpus, _count_copies(tables)),
         "named": name_excluded(tables.corpus),
         "pairs": pairs,
         "candidates": candidates.count,
@@ -131,14 +131,20 @@ def describe_sources(sources: Sequence[object]) -> list[str | None]:
     return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 
-def count_documents(run: OpenedJob, corpus: Corpus, identical: int | None = None) -> dict[str, Any]:
-    """Count documents by outcome; `identical` of them are copies, if that is known."""
+def _count_copies(tables: ResultTables) -> dict[str, int]:
+    """Count the documents with the content of an earlier one, and those that equal an earlier one byte for byte."""
+    same = tables.verbatim
+    return {"identical": tables.copies.extra, "verbatim": int(np.count_nonzero(same != np.arange(len(same))))}
+
+
+def count_documents(run: OpenedJob, corpus: Corpus, copies: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """Count documents by outcome; `copies` are counts of copies, if they are known."""
     status, report = corpus.status[: corpus.own], corpus.report
     return {
         "documents": corpus.own,
         "empty": int(np.count_nonzero(status == EMPTY)),
         "unreadable": int(np.count_nonzero(status == UNREADABLE)),
-        **({} if identical is None else {"identical": identical}),
+        **(copies or {}),
         "replaced": report.replaced,
         "skipped": [list(one) for one in run.skipped],
         "against": corpus.documents - corpus.own,
@@ -152,7 +158,7 @@ def count_documents(run: OpenedJob, corpus: Corpus, identical: int | None = None
 
 def _dedup_counts(run: LocalRun, tables: ResultTables, clusters: Clusters) -> dict[str, Any]:
     """Count documents by outcome; check that no row was lost."""
-    counts = count_documents(run, tables.corpus, tables.copies.extra)
+    counts = count_documents(run, tables.corpus, _count_copies(tables))
     kept, removed = int(np.count_nonzero(clusters.kept)), int(np.count_nonzero(clusters.removed))
     if kept + removed + counts["unreadable"] != counts["documents"]:
         raise TwinsetError(

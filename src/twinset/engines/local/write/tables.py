@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -61,6 +62,11 @@ class ResultTables:
         self.corpus, self.copies, self.earlier = corpus, copies, earlier
         self._scores, self.measure = scoring.scores, scoring.measure
         self.set_sizes: Numbers | None = getattr(scoring, "set_sizes", None)  # of a join by containment
+
+    @cached_property
+    def verbatim(self) -> Numbers:
+        """The first document with the same bytes, for each document."""
+        return self.corpus.verbatim(self.copies)
 
     def pairs(self, rows: Rows) -> pa.Table:
         """Make the table of some pairs."""
@@ -136,8 +142,10 @@ class ResultTables:
         return pa.table(columns, schema=flags_schema(self.measure))
 
 
-def write_documents(corpus: Corpus, path: Path, content: Numbers, set_sizes: Numbers | None = None) -> None:
-    """Write one row for each document by number: its position, its status, and the first one of equal content.
+def write_documents(
+    corpus: Corpus, path: Path, content: Numbers, verbatim: Numbers, set_sizes: Numbers | None = None
+) -> None:
+    """Write one row for each document by number: its position, its status, and the first of equal content and bytes.
 
     `set_sizes` are written where documents were ordered by them.
     """
@@ -152,6 +160,7 @@ def write_documents(corpus: Corpus, path: Path, content: Numbers, set_sizes: Num
                 corpus.sources[numbers],
                 corpus.status[numbers],
                 content[numbers],
+                verbatim[numbers],
                 corpus.lengths[numbers],
                 corpus.counts[numbers],
                 as_binary(digests[numbers]),

@@ -133,17 +133,19 @@ def collapse(corpus: RunRows, best: Column, store: Store) -> Contents:
     grouped = (
         corpus.sketched.where(F.col("status") == READ)
         .groupBy("digest")
-        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"))
+        .agg(F.min(first).alias("one"), F.min(best).alias("best"), F.count(F.lit(1)).alias("copies"),
+            F.count_distinct("text").alias("texts"))
         .select(
-            "digest", "copies", "best", F.col("one.id").alias("first"),
+            "digest", "copies", "texts", "best", F.col("one.id").alias("first"),
             *(F.col(f"one.{name}").alias(name) for name in ("tokens", "bytes", "draw", "keys", "sketch")),
         )
     )  # fmt: skip
     table = store.keep(grouped, "contents")
-    copies = F.col("copies")
+    copies, texts = F.col("copies"), F.col("texts")
     totals = table.agg(
         F.count(F.lit(1)).alias("contents"),
         F.coalesce(F.sum(copies - 1), F.lit(0)).alias("identical"),
+        F.coalesce(F.sum(copies - texts), F.lit(0)).alias("verbatim"),
         F.coalesce(F.sum(F.expr("copies * (copies - 1) div 2")), F.lit(0)).alias("identical_pairs"),
         F.coalesce(F.sum("tokens"), F.lit(0)).alias("tokens"),
     )

@@ -18,11 +18,12 @@ from twinset.schema import Hashes, Places
 __all__ = ["COLUMNS", "sketch"]
 
 COLUMNS = (
-    "id string, status tinyint, reason string, digest binary, draw bigint, tokens bigint, bytes bigint, length bigint, "
-    "text_bytes bigint, replaced boolean, keys array<bigint>, sketch binary"
+    "id string, status tinyint, reason string, digest binary, text bigint, draw bigint, tokens bigint, bytes bigint, "
+    "length bigint, text_bytes bigint, replaced boolean, keys array<bigint>, sketch binary"
 )
-"""Columns of sketched rows: `draw` orders documents at random for the audit, `tokens` counts shingles with repeats,
-`bytes` are those of an item as it is stored, `text_bytes` those of the texts of a batch, on its first row."""
+"""Columns of sketched rows: `text` is a hash of the item byte for byte, `draw` orders documents at random for the
+audit, `tokens` counts shingles with repeats, `bytes` are those of an item as it is stored, `text_bytes` those of the
+texts of a batch, on its first row."""
 
 _TOP_BIT = np.uint64(1 << 63)
 
@@ -65,6 +66,7 @@ def _sketched(batch: pa.RecordBatch, work: TaskOptions, ranks: list[str]) -> pa.
         "status": pa.array(done.status.astype(np.int8)),
         "reason": pa.array([reasons.get(row) for row in range(rows)] if reasons else pa.nulls(rows), pa.string()),
         "digest": digests_as_binary(done.digests),
+        "text": pa.array(done.texts.view(np.int64) if len(done.texts) else np.zeros(rows, np.int64)),
         "draw": pa.array(_signed(draw_keys(done.digests, work.options.seed))),
         "tokens": pa.array(done.counts.astype(np.int64)),
         "bytes": pc.fill_null(pc.binary_length(block.texts), 0).cast(pa.int64()),
