@@ -35,9 +35,9 @@ class Translator(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {"x-amz" + name[6:] if name.lower().startswith("x-goog") else name: value
-                   for name, value in self.headers.items() if name.lower() not in ("host", "authorization")}  # fmt: skip
-        headers["Authorization"] = SCOPE
+        given = {name.lower(): value for name, value in self.headers.items()}
+        headers = {name.replace("x-goog-", "x-amz-"): value for name, value in given.items() if name != "host"}
+        headers["authorization"] = SCOPE
         if "x-amz-copy-source" in headers:
             headers["x-amz-copy-source"] = unquote(headers["x-amz-copy-source"])
         there = http.client.HTTPConnection("127.0.0.1", self.server.port)
