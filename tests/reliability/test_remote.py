@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.buckets import ACCESS, SECRET, TOKEN, Bucket, new_bucket, variables
 from tests.components import small_disk
-from tests.reliability.command import STATE, acts, bytes_of, documents, started, struck, twinset, write_lines
+from tests.reliability.command import STATE, acts, bytes_of, documents, struck, twinset, write_lines
 
 KILLED = -9
 SAME = ("kept/pages.jsonl", "removed.parquet", "clusters.parquet", "pairs.parquet")
@@ -142,17 +141,24 @@ def test_a_disk_without_room(bucket: Bucket, tmp_path: Path) -> None:
         assert not Path(f"out{STATE}").exists()
 
 
-def test_memory_stays_within_its_bound(bucket: Bucket, tmp_path: Path) -> None:
-    dice = random.Random(3)
-    rows = [" ".join(f"w{dice.randrange(9999)}" for _ in range(40)) for _ in range(200)]
-    junk = [os.urandom(2**20) for _ in range(100)]
-    table = pa.table({"text": rows[:100], "junk": junk})
-    pq.write_table(table, tmp_path / "wide.parquet", row_group_size=10, compression="none")
-    bucket.put("wide.parquet", tmp_path / "wide.parquet")
-    del table, junk
-    done = started("dedup", f"{bucket.url}/wide.parquet", "-o", "out", "--memory", "512MB", "--json")
-    assert done.code == 0, done.err
-    assert done.summary["timings"]["peak_resident"] < 512 * 10**6
+def test_fetching_takes_memory_for_a_few_pieces_only(bucket: Bucket, tmp_path: Path) -> None:
+    (tmp_path / "large.bin").write_bytes(os.urandom(2**20) * 200)
+    address = bucket.put("large.bin", tmp_path / "large.bin")
+    program = f"""
+import resource
+from pathlib import Path
+from twinset.documents.remote.fetch import Fetcher
+from twinset.system.addresses import Address
+fetcher = Fetcher(Path("fetched"))
+copy = fetcher.copy(fetcher.find(Address.of({address!r})))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+fetcher.fetch([(copy, None)])
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, copy.is_complete)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    grown, complete = done.stdout.split()
+    assert complete == "True"
+    assert int(grown) < 150  # MiB: eight pieces of eight, and what the packages keep beside them
 
 
 def test_no_secret_is_told(bucket: Bucket, tmp_path: Path) -> None:
@@ -203,3 +209,14 @@ def test_credentials_of_a_profile_are_used(bucket: Bucket, tmp_path: Path, monke
     done = twinset("pairs", f"{bucket.url}/pages.jsonl", "--quiet")
     assert done.code == 0, done.err
     assert re.search("^left|^\"left", done.out)
+
+
+def test_a_bucket_is_read_as_a_public_one_without_credentials(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    twinset("pairs", f"{bucket.url}/pages.jsonl").refused("the server does not allow it; check the credentials")
+    bucket.client.put_object_acl(Bucket=bucket.name, Key="pages.jsonl", ACL="public-read")
+    done = twinset("pairs", f"{bucket.url}/pages.jsonl", "--quiet")
+    assert done.code == 0, done.err

@@ -25,6 +25,8 @@ from twinset.system.addresses import Address
 try:
     import boto3
     import obstore
+    from botocore import UNSIGNED
+    from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
     from obstore import exceptions
     from obstore.auth.boto3 import Boto3CredentialProvider
@@ -50,7 +52,7 @@ class BucketStore(WritableStore):
 
     def __init__(self, address: Address) -> None:
         self.root = address.at("")
-        with _translated(self.root):
+        with _translated(address):
             self._store: Any = _OPEN[address.store](address)
 
     def find(self, address: Address) -> RemoteObject | None:
@@ -112,7 +114,8 @@ def _described(address: Address, meta: Any) -> RemoteObject:
 def _open_s3(address: Address) -> Any:
     """Open a bucket with the settings, profiles and credentials of the AWS command line."""
     session = boto3.session.Session()
-    client = session.client("s3")
+    is_public = session.get_credentials() is None
+    client = session.client("s3", config=Config(signature_version=UNSIGNED) if is_public else None)
     endpoint = str(client.meta.endpoint_url)
     own = urlsplit(endpoint).hostname or ""
     config: Any = {"region": session.region_name or "us-east-1"}
@@ -121,8 +124,8 @@ def _open_s3(address: Address) -> Any:
     elif session.region_name is None:
         config["region"] = _region(client, address.place)
     provider: Any = None
-    if session.get_credentials() is None:
-        config["skip_signature"] = True  # a public bucket
+    if is_public:
+        config["skip_signature"] = True
     else:
         provider = Boto3CredentialProvider(session)
     client_options: Any = {**_CLIENT, "allow_http": endpoint.startswith("http://")}

@@ -108,6 +108,12 @@ def not_writable(address: Address) -> OptionError:
 
 
 def without_addresses(reason: object) -> str:
-    """Return the reason of an error in one line, without the addresses in it: their queries may hold a signature."""
+    """Return the reason of an error in one line, with the hosts only of the addresses in it.
+
+    Examples
+    --------
+    >>> without_addresses('cannot connect to "https://ada:secret@example.org/a?sig=1f"')
+    'cannot connect to "example.org"'
+    """
     line = " ".join(str(reason).split())
-    return re.sub(r"https?://\S+", "the server", line)[:300]
+    return re.sub(r"""https?://(?:[^\s"']*@)?([^\s/?"']+)[^\s"']*""", r"\1", line)[:300]
