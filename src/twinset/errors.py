@@ -7,6 +7,7 @@
         ├── OptionError          a wrong option, or options that cannot be combined (also a ValueError)
         ├── SourceError          a source that cannot be read
         │   ├── ColumnError      a column is missing, or has a type that cannot be used
+        │   ├── FetchError       a remote source that could not be fetched, or was changed meanwhile
         │   ├── RowError         one malformed row
         │   └── DuplicateIdError an id that appears twice
         ├── OutputError          the output exists, cannot be written, or there is no space left
@@ -36,6 +37,7 @@ __all__ = [
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",
+    "FetchError",
     "MissingError",
     "NormalizationWarning",
     "OptionError",
@@ -133,6 +135,10 @@ class ColumnError(SourceError):
     Traceback (most recent call last):
     twinset.errors.ColumnError: list: there is no column 'text'; the columns are 'id', 'body': name one with text="NAME"
     """
+
+
+class FetchError(SourceError):
+    """A remote source that could not be fetched, or that was changed meanwhile; what was fetched stays for a resume."""
 
 
 class RowError(SourceError):

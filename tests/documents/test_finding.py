@@ -182,7 +182,7 @@ def test_texts_given_one_by_one_are_one_part(tmp_path: Path) -> None:
     [
         ("missing.txt", "no such file or folder"),
         ("some text that is not a path", "no such file or folder"),
-        ("s3://news/a.jsonl", "only files on this machine"),
+        ("ftp://news/a.jsonl", "no source begins like this; an address begins with s3://"),
         ("nul\0byte", "NUL"),
         ("x" * 5000, "no such file or folder"),
         (42, "an int cannot be read"),

@@ -23,6 +23,7 @@ from tests.web_pages import record
 from twinset.errors import OptionError, SourceError
 from twinset.options import formats
 from twinset.options.formats import DELIMITERS
+from twinset.system import batch_sizes
 from twinset.wording import either
 
 LINES = b'{"text":"one"}\n{"text":"two"}\n'
@@ -226,7 +227,10 @@ def test_a_run_from_the_web_can_be_explained_later(tmp_path: Path, site: str) ->
     ("path", "says"),
     [("none.jsonl", "the server answers 404 File not found"), ("short.jsonl", "broke after 30 of 1,000 bytes")],
 )
-def test_what_the_web_does_not_give(tmp_path: Path, site: str, path: str, says: str) -> None:
+def test_what_the_web_does_not_give(
+    tmp_path: Path, site: str, path: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_sizes, "FETCH_PAUSE", 0.01)
     with pytest.raises(SourceError, match=f"{site}/{path}: .*{says}"):
         opened(f"{site}/{path}", scratch=tmp_path)
 

@@ -30,7 +30,7 @@ LEVELS: tuple[set[str], ...] = (
 LEVEL = {part: level for level, found in enumerate(LEVELS) for part in found}
 ONCE = (
     *("matplotlib", "psycopg", "pyspark", "fastapi", "starlette", "uvicorn", "jinja2", "PIL", "mcp"),
-    *("resiliparse", "fastwarc", "yaml"),
+    *("resiliparse", "fastwarc", "yaml", "obstore", "boto3", "huggingface_hub"),
 )
 KERNEL_IMPORTS = {"__future__", "math", "numpy", "numba", "llvmlite", "typing"}
 

@@ -25,6 +25,7 @@ ERRORS = {
     "ColumnError",
     "DamagedError",
     "DuplicateIdError",
+    "FetchError",
     "MissingError",
     "NormalizationWarning",
     "OptionError",

@@ -1671,8 +1671,69 @@ SITE = [
     Defect("website/notebooks.py", "yield f\"```text", "f\"```text", "tests/website/test_notebooks.py"),
 ]
 
+_WEB = "tests/documents/remote/test_web.py"
+_OBJECTS = "tests/documents/remote/test_objects.py"
+_UPLOADS = "tests/reliability/test_remote.py"
+
+REMOTE = [
+    Defect(
+        "documents/remote/copies.py",
+        "            if head != self._head:\n",
+        "            if not head:\n",
+        f"{_WEB}::test_what_was_fetched_is_not_fetched_again",
+    ),
+    Defect(
+        "documents/remote/copies.py",
+        " if _checksum(file, *line[:2]) == line[2]])",
+        "])",
+        f"{_WEB}::test_a_damaged_copy_is_fetched_again",
+    ),
+    Defect(
+        "documents/remote/web.py",
+        "if _content_range(answer, one.address) != (start, stop, one.size):",
+        "if answer.status == 0:",
+        f"{_WEB}::test_another_content_between_two_ranges_is_an_error",
+    ),
+    Defect(
+        "documents/remote/web.py",
+        "if _version(answer.headers) != one.version:",
+        "if not one.version:",
+        f"{_WEB}::test_another_content_between_two_ranges_is_an_error",
+    ),
+    Defect(
+        "documents/remote/fetch.py",
+        "        if total > free:\n",
+        "        if total > 10**9 * free:\n",
+        f"{_OBJECTS}::test_a_disk_without_room_is_noticed_before_anything_is_fetched",
+    ),
+    Defect(
+        "documents/parquet/ranges.py",
+        'return path == name or path.startswith(f"{name}.")',
+        "return bool(path and name)",
+        f"{_OBJECTS}::test_only_the_columns_that_are_read_are_fetched",
+    ),
+    Defect(
+        "system/addresses.py",
+        'return f"{path}?…" if secret else',
+        'return f"{path}?{query}" if secret else',
+        f"{_WEB}::test_no_query_of_a_signed_address_is_shown",
+    ),
+    Defect(
+        "documents/remote/publish.py",
+        "elif not self.force and not self._is_ours(target):",
+        "elif not found:",
+        f"{_UPLOADS}::test_a_run_that_is_killed_while_it_uploads_goes_on",
+    ),
+    Defect(
+        "documents/remote/listing.py",
+        "if not above and not is_mark and _is_file(",
+        "if not above and _is_file(",
+        f"{_OBJECTS}::test_marks_of_folders_are_no_documents",
+    ),
+]
+
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
     *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
-    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL, *SITE),
+    *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL, *SITE, *REMOTE),
 ]

@@ -11,7 +11,8 @@ from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options import DedupOptions
 from twinset.options.formats import ROW_ENDINGS
-from twinset.options.place import Place
+from twinset.options.place import Place, names_in_place
+from twinset.system.addresses import is_address
 from twinset.wording import either
 
 
@@ -166,7 +167,11 @@ def print_summary(summary: dict[str, Any], output: str, options: DedupOptions) -
     show.say_replaced(summary)
     if judged:
         _print_verdicts(judged)
-    if tables := summary.get("tables"):
+    tables = summary.get("tables")
+    if tables is None and is_address(output):
+        file, folder_name = names_in_place(output)
+        tables = {"kept": file or f"{folder_name}/kept", "removed": f"{folder_name}/removed.parquet"}
+    if tables:
         _print_tables(tables, summary, options)
         return
     place = Place.named(output)

@@ -11,7 +11,7 @@ from twinset.cli.support import flags, run
 from twinset.errors import OptionError
 from twinset.options.formats import ROW_ENDINGS
 from twinset.options.passages import TrimOptions
-from twinset.options.place import Place
+from twinset.options.place import Place, names_in_place
 from twinset.wording import either
 
 
@@ -70,9 +70,9 @@ def _print_summary(summary: dict[str, Any], output: str) -> None:
     for label, value, more in rows:
         show.say(f"  {value:>{width},}  {label}{more}")
     show.say_replaced(summary)
-    place = Place.named(output)
-    click.echo(f"trimmed data: {place.file or place.folder / 'kept'}")
-    click.echo(f"cuts: {place.folder / 'cuts.parquet'}")
+    file, folder = names_in_place(output)
+    click.echo(f"trimmed data: {file or f'{folder}/kept'}")
+    click.echo(f"cuts: {folder}/cuts.parquet")
 
 
 def _few(count: int) -> str:

@@ -8,7 +8,7 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from twinset.documents.compressed import Reader, open_reader, reading, split_codec
@@ -16,7 +16,7 @@ from twinset.documents.encodings import is_utf8, utf16_in
 from twinset.documents.own_files import names_in, why_our_file, why_our_folder, why_our_rows
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import DELIMITERS, format_by_ending
+from twinset.options.formats import DELIMITERS, endings_for, format_by_ending
 from twinset.options.place import DETAILS_ENDING
 
 _HEAD = 8192
@@ -205,7 +205,6 @@ def why_not_text(
 
     `among`: whether it is one of many, which may have other encodings.
     """
-    known = None if options.format == "text" else format_by_ending(split_codec(name)[0])
     try:
         with open_reader(path, codec, name) as stream:
             head = stream.read(_HEAD)
@@ -219,8 +218,8 @@ def why_not_text(
         return None if os.path.exists(path) else reason
     utf8 = is_utf8(options.encoding)
     has_nul = b"\0" in head if utf8 else "\0" in head.decode(options.encoding, "ignore")
-    if known is not None and (known.binary or (has_nul and utf8)):
-        return f"a {known.name} {AMONG_TEXTS}; name it as a source, or select it with --include '*{Path(name).suffix}'"
+    if reason := why_not_text_by_name(name, options, has_nul=has_nul and utf8):
+        return reason
     if not has_nul or not utf8:
         return "a binary file" if has_nul else None
     encoding = utf16_in(head)
@@ -231,6 +230,14 @@ def why_not_text(
     if among:
         return f"{UTF_16}; convert it to utf-8, or leave it out with --exclude (--encoding is for all files alike)"
     return f"{UTF_16}; name it with --encoding {encoding}"
+
+
+def why_not_text_by_name(name: str, options: ReadOptions, *, has_nul: bool = False) -> str | None:
+    """Why a file is not a text, judging by its name: its format is binary, or is a table and it has NUL bytes."""
+    known = None if options.format == "text" else format_by_ending(split_codec(name)[0])
+    if known is None or not (known.binary or has_nul):
+        return None
+    return f"a {known.name} {AMONG_TEXTS}; name it as a source, or select it with --include '*{Path(name).suffix}'"
 
 
 def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:
@@ -290,3 +297,39 @@ def _json_layout(head: bytes, whole: bool) -> str | None:
     if line.startswith(b"["):
         return "jsonl" if complete and (rest.strip() or not whole) else "json"
     return "jsonl" if line.startswith(b"{") and (complete or not (rest or whole)) else None
+
+
+def nothing_found(
+    what: str, passed_over: Sequence[str], skipped: Sequence[tuple[str, str]], options: ReadOptions
+) -> str:
+    """Say that a folder or a pattern has nothing to read, and what was looked for."""
+    if options.images:
+        return _no_pictures(what, options)
+    endings = ", ".join(endings_for(options.item_kind))
+    if options.item_kind != "text":
+        return f"no tables in this {what}, but {options.item_flag} needs tables: looked for {endings}"
+    sought = f"{', '.join(PAGE_ENDINGS)}, or what --include selects" if options.html else "text files"
+    looked = f"no documents in this {what}: looked for {sought}, {endings}, except hidden files and links"
+    if options.include or options.exclude:
+        looked += f", with --include {list(options.include)} --exclude {list(options.exclude)}"
+    if any(reason.startswith(UTF_16) for _, reason in skipped):
+        return f"{looked}; its texts look like UTF-16: name it with --encoding utf-16"
+    binary = bool(passed_over) and not any(reason == NOT_PAGE for _, reason in skipped)
+    return looked + (f"; all its files are binary{_pictures(passed_over)}" if binary else "")
+
+
+def _no_pictures(what: str, options: ReadOptions) -> str:
+    from twinset.documents.items.image_decode import ENDINGS
+
+    looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, except hidden files and links"
+    if options.include or options.exclude:
+        looked += f", with --include {list(options.include)} --exclude {list(options.exclude)}"
+    return looked
+
+
+def _pictures(names: Sequence[str]) -> str:
+    """A hint for files that look like pictures, if any."""
+    from twinset.documents.items.image_decode import ENDINGS
+
+    picture = next((name for name in names if name.lower().endswith(ENDINGS)), None)
+    return f"; {picture} looks like a picture: --images compares pictures" if picture else ""

@@ -7,23 +7,27 @@ import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from twinset.documents.compressed import member_of, split_codec
 from twinset.documents.formats.lines import LinesPart
 from twinset.documents.formats.text_files import TextPart
 from twinset.documents.output_names import Components, partition_of
 from twinset.documents.parts import DocumentFile, Part
-from twinset.errors import SourceError
+from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
-from twinset.options.formats import DELIMITERS, FORMATS, Format
+from twinset.options.formats import DELIMITERS, FORMATS, Format, format_by_ending
+
+if TYPE_CHECKING:
+    from twinset.documents.remote.copies import LocalCopy
 
 
 @dataclass(slots=True)
 class SourceFile:
     """A file to read: its path, the name shown in messages, the components its output name must have, and its format.
 
-    `format` is a name of `FORMATS`, or ``text``. `split` is that of a file of a data set, whose texts are read line by
-    line.
+    `format` is a name of `FORMATS`, or ``text``; `copy` is the local copy of a remote object. `split` is that of a file
+    of a data set, whose texts are read line by line.
     """
 
     path: Path
@@ -33,6 +37,7 @@ class SourceFile:
     least: int
     format: str
     codec: str | None
+    copy: LocalCopy | None = None
     folder: Path | None = None
     folder_name: str = ""
     split: str = ""
@@ -69,6 +74,8 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
         raise SourceError(
             f"{kind} files need random access, which {codec} does not allow; decompress it first", where=file.shown
         )
+    elif file.copy is not None and kind == "parquet":
+        part = part_class(FORMATS[kind])(*where, file.copy)
     else:
         part = part_class(FORMATS[kind])(*where)
     part.kept_name, part.partition, part.partition_by, part.data_split = kept, partition, by, file.split
@@ -101,3 +108,21 @@ def document_file(file: SourceFile, kept: PurePosixPath) -> DocumentFile:
     # A name that is not UTF-8 cannot be an id; it is escaped as Python does.
     id = shown.encode("utf-8", "backslashreplace").decode()
     return DocumentFile(str(file.path), id, kept, file.source, file.codec, about.st_size, about.st_mtime_ns)
+
+
+def look_inside(file: SourceFile) -> None:
+    """Take the format of the only file in a ZIP file; the kept rows get its ending."""
+    member = member_of(file.path, file.shown).filename
+    known, ending = format_by_ending(member), os.path.splitext(member)[1].lower()
+    if known is not None:
+        name = f"{split_codec(file.components[-1])[0]}{ending}.zip"
+        file.format, file.components = known.name, (*file.components[:-1], name)
+
+
+def check_separated(parts: list[Part], options: ReadOptions) -> None:
+    """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""
+    unused = "--delimiter" if options.delimiter else "" if options.header else "--no-header"
+    if unused and not options.against and all(part.format not in DELIMITERS for part in parts):
+        raise OptionError(
+            f"{unused} is for CSV, but {parts[0].name} is read as {parts[0].format}; --format csv reads it as CSV"
+        )

@@ -27,7 +27,12 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: a run made it; None otherwise."""
     if folder.endswith(STATE_ENDING) and "lock" in names:
         return "the state of a run that was interrupted or is still running"
-    if "summary.json" not in names or _TABLE not in names or not is_result(folder):
+    return why_our_result(os.path.join(folder, "summary.json"), names)
+
+
+def why_our_result(summary: str, names: Sequence[str]) -> str | None:
+    """Why a folder with these names is skipped: its file summary.json, found at the path `summary`, is ours."""
+    if "summary.json" not in names or _TABLE not in names or not _is_summary(summary):
         return None
     if "kept" not in names:
         return "the tables of an earlier run"
@@ -141,8 +146,13 @@ def is_result(folder: str) -> bool:
     >>> is_result("news")
     False
     """
+    return _is_summary(os.path.join(folder, "summary.json"))
+
+
+def _is_summary(path: str) -> bool:
+    """Whether a summary is Twinset's."""
     try:
-        with open(os.path.join(folder, "summary.json"), "rb") as file:
+        with open(path, "rb") as file:
             summary = orjson.loads(file.read())
     except (OSError, orjson.JSONDecodeError):
         return False

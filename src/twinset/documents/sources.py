@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from twinset.documents.compressed import member_of, split_codec
-from twinset.documents.data_sets.card import (
-    CARD,
-    check_separator,
-    choose_subset,
-    files_of,
-    read_card,
-    refuse_choice,
-)
+from twinset.documents.data_sets.card import files_by_split, refuse_choice
 from twinset.documents.encodings import known
 from twinset.documents.files import (
     NOT_FOLLOWED,
     NOT_PAGE,
-    PAGE_ENDINGS,
-    UTF_16,
     chosen,
     describes,
     files_in,
@@ -33,22 +24,30 @@ from twinset.documents.files import (
     is_pattern,
     is_plain,
     matches_of,
+    nothing_found,
     rows_format,
     why_not_opened,
     why_not_text,
+    why_not_text_by_name,
     without_ours,
 )
-from twinset.documents.open_parts import SourceFile, document_file, file_part, text_part
+from twinset.documents.open_parts import SourceFile, check_separated, document_file, file_part, look_inside, text_part
 from twinset.documents.output_names import components_of, distinct_names, least_components
 from twinset.documents.parts import DocumentFile, Part
 from twinset.documents.python_sources import PythonSources, is_numbered
-from twinset.documents.spooled import Spooled, is_pipe, is_url, spool_pipe, spool_stdin, spool_url
+from twinset.documents.spooled import Spooled, is_pipe, spool_pipe, spool_stdin
 from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_value
-from twinset.options.formats import DELIMITERS, endings_for, format_by_ending
+from twinset.options.formats import DELIMITERS
 from twinset.options.spoken import speaks_flags
+from twinset.system.addresses import READABLE, is_address
+from twinset.wording import either
+
+if TYPE_CHECKING:
+    from twinset.documents.remote.fetch import Fetcher, Receiver
+    from twinset.documents.remote.listing import RemoteSource
 
 
 @dataclass
@@ -57,6 +56,14 @@ class Sources:
 
     parts: list[Part] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    fetcher: Fetcher | None = None
+
+    def fetch(self) -> None:
+        """Fetch what is read of remote tables at once; it would otherwise be fetched file by file."""
+        if self.fetcher is not None:
+            from twinset.documents.remote.tables import fetch_tables
+
+            fetch_tables(self.parts, 0, self.fetcher)
 
     def describe(self) -> dict[str, Any]:
         """Describe what would be read, in plain values."""
@@ -67,14 +74,17 @@ class Sources:
         }
 
 
-def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False) -> Sources:
+def open_sources(
+    sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False,
+    fetcher: Fetcher | None = None, progress: Receiver | None = None,
+) -> Sources:  # fmt: skip
     """Find and open everything that the sources name; only headers and footers are read.
 
-    sources: paths, patterns, addresses on the web, ``"-"`` for stdin, lists and iterators of texts, rows or tables,
-        mappings id → text, and objects with Arrow's stream interface.
-    scratch: folder for copies of sources that can be read only once: stdin, pipes, files on the web, streams and
-        iterators.
+    sources: paths, patterns, addresses of remote objects, ``"-"`` for stdin, lists and iterators of texts, rows or
+        tables, mappings id → text, and objects with Arrow's stream interface.
+    scratch: folder for copies of sources that can be read only once: stdin, pipes, streams and iterators.
     against: whether these are the sources of ``--against``; lists then get names of their own.
+    fetcher: fetches remote objects; by default to the scratch folder, with `progress` as the receiver of reports.
 
     Examples
     --------
@@ -86,6 +96,8 @@ def open_sources(sources: Sequence[object], options: ReadOptions, *, scratch: Pa
     if not sources:
         raise SourceError("there is no source to read: name a file, a folder, a pattern or - for stdin")
     opening = _Opening(options, scratch, against, sources)
+    if addresses := [one for one in sources if is_address(one)]:
+        opening.fetch(addresses, fetcher, progress)
     for number, given in enumerate(sources):
         opening.add(number, given)
     if not opening.entries:
@@ -105,6 +117,33 @@ class _Opening:
         self.entries: list[SourceFile | Part] = []
         self.skipped: list[tuple[str, str]] = []
         self.names: set[str] = set()
+        self.remote: dict[object, RemoteSource] = {}
+        self.fetcher: Fetcher | None = None
+
+    def fetch(self, addresses: Sequence[Any], fetcher: Fetcher | None, progress: Receiver | None) -> None:
+        """Find what addresses name, and fetch it: of Parquet files the footers only."""
+        from twinset.documents.remote import fetch, listing  # not for runs without addresses
+
+        self.fetcher = fetcher = fetcher or fetch.Fetcher(self.scratch / "fetched", progress)
+        for given in dict.fromkeys(addresses):
+            source = listing.find_source(given, fetcher, self.options)
+            tables = not source.is_folder or self._reads_tables(source.names)
+            source.leave_out(partial(self._why_not_fetched, source, tables))
+            self.remote[given] = source
+            source.parquet = {name for name in source.objects if tables and self._format(name) == ("parquet", None)}
+        listing.fetch_sources(list(self.remote.values()), fetcher)
+
+    def _why_not_fetched(self, source: RemoteSource, tables: bool, name: str) -> str | None:
+        """Why a remote object is skipped because of its name; None if it must be fetched."""
+        if source.is_folder and tables:
+            return self._why_no_table(name)
+        if not source.is_folder and not (source.is_pattern and (self.options.images or is_plain(name))):
+            return None
+        if self.options.html and not self.options.include and not is_page(name):
+            return NOT_PAGE
+        if self.options.images:
+            return self._why_no_picture(name)
+        return why_not_text_by_name(name, self.options)
 
     def add(self, number: int, given: object) -> None:
         """Add the files or parts of one SOURCE."""
@@ -132,24 +171,23 @@ class _Opening:
         return name
 
     def _add_path(self, number: int, given: str) -> None:
-        copies = (self.scratch, len(self.entries), self.options)
         if given == "-":
             self._add_stdin(number)
         elif "\0" in given:
             raise SourceError(f"a path cannot contain a NUL byte: {given!r}")
-        elif is_url(given):
-            self._add_copy(number, given, spool_url(given, *copies))
+        elif is_address(given):
+            self._add_remote(number, self.remote[given])
         elif os.path.isdir(given):
             self._add_folder(number, given)
         elif os.path.isfile(given):
             path = Path(given)
             self._add_file(self._source(path, number, *self._format(given)))
         elif is_pipe(given):
-            self._add_copy(number, given, spool_pipe(given, *copies))
+            self._add_copy(number, given, spool_pipe(given, self.scratch, len(self.entries), self.options))
         elif is_pattern(given):
             self._add_pattern(number, given)
         elif "://" in given:
-            raise SourceError("only files on this machine and http:// or https:// addresses can be read", where=given)
+            raise SourceError(f"no source begins like this; an address begins with {either(READABLE)}", where=given)
         else:
             in_python = "" if speaks_flags() else " (give texts in a list)"
             raise SourceError(
@@ -177,50 +215,70 @@ class _Opening:
     def _add_copy(self, number: int, shown: str, copy: Spooled) -> None:
         self._add_file(SourceFile(copy.path, shown, number, (copy.name,), 1, copy.format, copy.codec))
 
-    def _add_folder(self, number: int, given: str) -> None:
-        folder = Path(given)
-        passed_over = len(self.skipped)
-        splits = self._files_of_card(folder)
-        names = files_in(folder, self.options, self.skipped) if splits is None else list(splits)
-        markers = {name for name in names if is_marker(name)}
-        tables = self._reads_tables([name for name in names if name not in markers])
-        whole = components_of(folder)
-        before = len(self.entries)
-        for name in names:
-            path = folder / name
-            shown = path.as_posix()
+    def _add_remote(self, number: int, source: RemoteSource) -> None:
+        """Add the copies of remote objects."""
+        if source.is_folder:
+            self._add_folder(number, str(source.address), source)
+            return
+        before, passed_over = len(self.entries), len(self.skipped)
+        self.skipped += source.skipped
+        for name, copy in source.copies.items():
+            shown = source.shown(name)
+            format, codec = self._format(name)
+            format = "text" if source.is_pattern and self.options.format is None and is_plain(name) else format
+            least = 1 if format == "text" else least_components(shown)
+            file = SourceFile(copy.path, shown, number, copy.one.address.components, least, format, codec, copy)
+            if not source.is_pattern:
+                self._add_file(file)
+            elif (self.options.images or format == "text") and (reason := self._why_not(str(copy.path), shown)):
+                self.skipped.append((shown, reason))
+            else:
+                self._add_resolved(file)
+        if len(self.entries) == before and source.is_pattern:
+            nothing = nothing_found("pattern", source.names, self.skipped[passed_over:], self.options)
+            raise SourceError(nothing, where=source.given)
+
+    def _add_folder(self, number: int, given: str, remote: RemoteSource | None = None) -> None:
+        folder, passed_over, before = Path(given), len(self.skipped), len(self.entries)
+        splits = self._files_of_card(folder) if remote is None else None
+        names = list(splits or ()) if remote is None else remote.names
+        if remote is None and splits is None:
+            names = files_in(folder, self.options, self.skipped)
+        tables = self._reads_tables(names)
+        if remote is not None:
+            self.skipped += remote.skipped
+        for name in names if remote is None else remote.copies:
+            copy = None if remote is None else remote.copies[name]
+            path = folder / name if copy is None else copy.path
+            shown = path.as_posix() if remote is None else remote.shown(name)
             if tables:
-                reason = "a marker file of a table" if name in markers else self._why_no_table(name)
-                reason = reason or why_not_opened(str(path), shown, self.options)
+                reason = self._why_no_table(name) or why_not_opened(str(path), shown, self.options)
             else:
                 reason = self._why_not(str(path), shown)
             if reason:
                 self.skipped.append((shown, reason))
                 continue
-            parts = tuple(name.split("/"))
-            format, codec = self._format(name)
-            file = SourceFile(path, shown, number, whole + parts, len(parts), format if tables else "text", codec)
+            parts = (*(components_of(folder) if remote is None else remote.address.components), *name.split("/"))
+            least, (format, codec) = name.count("/") + 1, self._format(name)
+            file = SourceFile(path, shown, number, parts, least, format if tables else "text", codec, copy)
             file.split = splits[name] if splits else ""
             if not tables and (self.options.images or not splits):
-                file.folder, file.folder_name = folder, folder.as_posix()
+                file.folder, file.folder_name = folder, given if remote else folder.as_posix()
             self._add_resolved(file)
         if len(self.entries) == before:
-            ours = self.skipped[passed_over:] if not names else []
-            ours.sort(key=lambda one: one[1] in NOT_FOLLOWED)
+            ours = sorted(self.skipped[passed_over:] if not names else [], key=lambda one: one[1] in NOT_FOLLOWED)
             more = f"; {ours[0][0]} is skipped: {ours[0][1]}" if ours else ""
-            raise SourceError(self._nothing("folder", names, self.skipped[passed_over:]) + more, where=given)
+            nothing = nothing_found("folder", names, self.skipped[passed_over:], self.options)
+            raise SourceError(nothing + more, where=given)
 
     def _files_of_card(self, folder: Path) -> dict[str, str] | None:
         """Return the files that the card of a data set names, each with its split; None for other folders."""
-        subsets, where = read_card(folder), folder.as_posix()
         choice = (None, None) if self.prefix else (self.options.subset, self.options.data_split)
-        if not subsets:
-            refuse_choice(*choice, f"{where} has no {CARD} that names subsets")
+        splits = files_by_split(folder, *choice, self.options.delimiter)
+        if splits is None:
             return None
-        subset = choose_subset(subsets, choice[0], where)
-        check_separator(subset, self.options.delimiter, where)
-        files = {str(folder / name): split for name, split in files_of(subset, folder, choice[1]).items()}
-        ours = without_ours(list(files), where, self.skipped)
+        files = {str(folder / name): split for name, split in splits.items()}
+        ours = without_ours(list(files), folder.as_posix(), self.skipped)
         names = {path: path.removeprefix(str(folder)).lstrip("/") for path in ours}
         return {name: files[path] for path, name in names.items() if chosen(name, self.options)}
 
@@ -235,12 +293,15 @@ class _Opening:
             return self._rows
         if self.options.format is not None:
             return self.options.format != "text"
+        names = [name for name in names if not is_marker(name)]
         found = {format_of(name)[0] for name in names if not is_plain(name)}
         beside = "csv" if found & DELIMITERS.keys() else "parquet"
         return bool(found) and all(is_documentation(name, beside) for name in names if is_plain(name))
 
     def _why_no_table(self, name: str) -> str | None:
         """Why a file of a folder of tables is skipped; None if it is a table."""
+        if is_marker(name):
+            return "a marker file of a table"
         if self.options.format is not None:
             return "documentation beside tables" if describes(name) else None
         if not is_plain(name):
@@ -249,38 +310,18 @@ class _Opening:
             return f"not a table, but {self.options.item_flag} needs tables"
         return "documentation or settings beside tables"
 
-    def _nothing(self, what: str, passed_over: Sequence[str], skipped: Sequence[tuple[str, str]]) -> str:
-        if self.options.images:
-            return self._no_pictures(what)
-        endings = ", ".join(endings_for(self.options.item_kind))
-        if self.options.item_kind != "text":
-            return f"no tables in this {what}, but {self.options.item_flag} needs tables: looked for {endings}"
-        sought = f"{', '.join(PAGE_ENDINGS)}, or what --include selects" if self.options.html else "text files"
-        looked = f"no documents in this {what}: looked for {sought}, {endings}, except hidden files and links"
-        if self.options.include or self.options.exclude:
-            looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        if any(reason.startswith(UTF_16) for _, reason in skipped):
-            return f"{looked}; its texts look like UTF-16: name it with --encoding utf-16"
-        binary = bool(passed_over) and not any(reason == NOT_PAGE for _, reason in skipped)
-        return looked + (f"; all its files are binary{_pictures(passed_over)}" if binary else "")
-
-    def _no_pictures(self, what: str) -> str:
-        from twinset.documents.items.image_decode import ENDINGS
-
-        looked = f"no pictures in this {what}: looked for {', '.join(ENDINGS)}, except hidden files and links"
-        if self.options.include or self.options.exclude:
-            looked += f", with --include {list(self.options.include)} --exclude {list(self.options.exclude)}"
-        return looked
-
     def _why_not(self, path: str, shown: str) -> str | None:
         """Why a file among others is skipped; None if it is a document."""
         if self.options.html and not self.options.include and not is_page(shown):
             return NOT_PAGE
         if not self.options.images:
             return why_not_text(path, shown, format_of(path)[1], self.options, among=True)
+        return self._why_no_picture(path)
+
+    def _why_no_picture(self, name: str) -> str | None:
         from twinset.documents.items.image_files import is_picture
 
-        return None if is_picture(path) else "not a picture, judging by its extension"
+        return None if is_picture(name) else "not a picture, judging by its extension"
 
     def _add_file(self, file: SourceFile) -> None:
         """Add a file that is named itself."""
@@ -291,7 +332,7 @@ class _Opening:
             self.skipped.append((file.shown, reason))
             return
         if file.codec == "zip" and file.format == "text" and self.options.format is None:
-            _look_inside(file)
+            look_inside(file)
         self._add_resolved(file)
         if file.format == "text" and (reason := why_not_text(str(file.path), file.shown, file.codec, self.options)):
             raise SourceError(f"not a text: {reason}", where=file.shown)
@@ -316,7 +357,7 @@ class _Opening:
             self._add_resolved(self._source(Path(match), number, format, codec))
         if len(self.entries) == before:
             raise SourceError(
-                self._nothing("pattern", matches, self.skipped[passed_over:])
+                nothing_found("pattern", matches, self.skipped[passed_over:], self.options)
                 if matches
                 else "no file matches this pattern",
                 where=given,
@@ -343,43 +384,16 @@ class _Opening:
                 parts.append(file_part(one, kept[id(one)], self.options))
         if texts:
             parts.append(text_part(texts, self.options))
-        self._check_separated(parts)
+        check_separated(parts, self.options)
         if self.options.group is not None:
-            from twinset.documents.long_tables.part import (  # loads kernels, so only where needed
-                GroupsPart,
-            )
+            from twinset.documents.long_tables.part import GroupsPart  # loads kernels, so only where needed
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
         self.skipped.sort(key=lambda one: one[1] in NOT_FOLLOWED)  # of less interest than other files
-        return Sources(parts, self.skipped)
-
-    def _check_separated(self, parts: list[Part]) -> None:
-        """Refuse options of CSV where no source is CSV; the sources of ``--against`` may be."""
-        unused = "--delimiter" if self.options.delimiter else "" if self.options.header else "--no-header"
-        if unused and not self.options.against and all(part.format not in DELIMITERS for part in parts):
-            raise OptionError(
-                f"{unused} is for CSV, but {parts[0].name} is read as {parts[0].format}; --format csv reads it as CSV"
-            )
+        return Sources(parts, self.skipped, self.fetcher)
 
     def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""
         if self.options.lines or (file.split and not self.options.images):
             return False
         return self.options.images or file.format == "text"
-
-
-def _pictures(names: Sequence[str]) -> str:
-    """A hint for files that look like pictures, if any."""
-    from twinset.documents.items.image_decode import ENDINGS
-
-    picture = next((name for name in names if name.lower().endswith(ENDINGS)), None)
-    return f"; {picture} looks like a picture: --images compares pictures" if picture else ""
-
-
-def _look_inside(file: SourceFile) -> None:
-    """Take the format of the only file in a ZIP file; the kept rows get its ending."""
-    member = member_of(file.path, file.shown).filename
-    known, ending = format_by_ending(member), os.path.splitext(member)[1].lower()
-    if known is not None:
-        name = f"{split_codec(file.components[-1])[0]}{ending}.zip"
-        file.format, file.components = known.name, (*file.components[:-1], name)

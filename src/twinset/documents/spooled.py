@@ -1,15 +1,11 @@
-"""Copy sources that can be read only once to scratch: stdin, pipes, and files on the web."""
+"""Copy sources that can be read only once to scratch: stdin and pipes."""
 
 from __future__ import annotations
 
-import http.client
 import os
-import re
 import sys
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.parse import unquote, urlsplit
+from typing import IO, NamedTuple
 
 from twinset.documents.compressed import codec_of, split_codec, writing
 from twinset.errors import SourceError
@@ -17,7 +13,6 @@ from twinset.options import ReadOptions
 from twinset.options.formats import CODECS, format_by_ending
 
 _PIECE = 2**20
-_TIMEOUT = 60  # seconds without a byte
 _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
@@ -28,15 +23,6 @@ class Spooled(NamedTuple):
     name: str
     format: str
     codec: str | None
-
-
-def is_url(given: str) -> bool:
-    """Whether a source is a file on the web.
-
-    >>> is_url("https://example.org/news.jsonl"), is_url("s3://news/a.jsonl"), is_url("news.jsonl")
-    (True, False, False)
-    """
-    return re.match(r"(?i)https?://", given) is not None
 
 
 def is_pipe(given: str) -> bool:
@@ -64,30 +50,8 @@ def spool_pipe(given: str, folder: Path, number: int, options: ReadOptions) -> S
     return _described(path, PurePosixPath(given).name, options)
 
 
-def spool_url(url: str, folder: Path, number: int, options: ReadOptions) -> Spooled:
-    """Fetch a file; an answer that is not complete is refused."""
-    from urllib.request import Request, urlopen  # loads much, so only where needed
-
-    path = folder / f"web-{number}"
-    try:
-        with urlopen(Request(url, headers={"User-Agent": "twinset"}), timeout=_TIMEOUT) as answer:
-            size = _copy(answer, path)
-            expected = answer.headers.get("Content-Length")
-    except HTTPError as error:
-        raise SourceError(f"the server answers {error.code} {error.reason}", where=url) from error
-    except (URLError, OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise SourceError(f"cannot be fetched: {getattr(reason, 'strerror', None) or reason}", where=url) from error
-    if expected is not None and expected.isdigit() and int(expected) != size:
-        raise SourceError(f"the connection broke after {size:,} of {int(expected):,} bytes; run again", where=url)
-    name = PurePosixPath(unquote(urlsplit(url).path)).name or urlsplit(url).netloc
-    plain, codec = split_codec(name)
-    known = format_by_ending(plain)
-    return Spooled(path, name, options.format or (known.name if known else "text"), codec)
-
-
-def _copy(stream: IO[bytes] | Any, path: Path) -> int:
-    """Copy a stream to a new file; return its size."""
+def _copy(stream: IO[bytes], path: Path) -> None:
+    """Copy a stream to a new file."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "wb")  # noqa: SIM115 - closed below
@@ -97,7 +61,6 @@ def _copy(stream: IO[bytes] | Any, path: Path) -> int:
                 file.write(piece)
         with writing(path):
             file.flush()
-    return path.stat().st_size
 
 
 def _described(path: Path, name: str, options: ReadOptions) -> Spooled:

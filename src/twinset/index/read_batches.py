@@ -94,7 +94,8 @@ class DocumentBatches:
 
         options = self.options
         with closing(Threads(options.thread_count)) as threads, temporary_folder(options.scratch) as scratch:
-            sources = open_sources(self.sources, options, scratch=Path(scratch))
+            sources = open_sources(self.sources, options, scratch=Path(scratch), progress=self.progress)
+            sources.fetch()
             for part in sources.parts:
                 part.picture_sketch = self.picture_sketch
             self.skipped = sources.skipped

@@ -37,8 +37,9 @@ class PairsResult:
 
     def __init__(
         self, summary: dict[str, Any], plan: Any, path: Path | None, pairs: pa.Table | None, measure: str = "jaccard",
-        hosts: pa.Table | Path | None = None,
+        hosts: pa.Table | Path | None = None, held: object = None,
     ) -> None:  # fmt: skip
+        self._held = held  # the temporary folder of a result that was uploaded
         self.summary, self.plan, self.path = summary, plan, path
         self._pairs, self._schema, self._hosts = pairs, pairs_schema(measure), hosts
 
@@ -138,11 +139,12 @@ def find_pairs(
         job = engine.place_pairs(job, output)
     with reporting(progress) as reporter, engine.open(replace(job, progress=reporter)) as run:
         done = pipeline.find_pairs(run)
+    path = done.path or path
     file = path / PAIRS if path is not None and folder else path
     hosts = done.tables.get("hosts")
     if checked.hosts is not None and path is not None:
         hosts = path / HOSTS_FILE if folder else path
-    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts)
+    return PairsResult(done.summary, done.plan, file, done.tables.get("pairs"), checked.measure, hosts, done.held)
 
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:

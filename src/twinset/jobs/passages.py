@@ -15,7 +15,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job, Output
 from twinset.engines.local.passages.run import LocalPassageRun
-from twinset.engines.local.write.place import check_place
+from twinset.engines.local.write.place import check_place, local_output, placed
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.options.formats import check_pairs_name
@@ -56,7 +56,9 @@ class PassagesResult:
     def of(cls, output: Output, given: tuple[object, ...]) -> PassagesResult:
         """Make the result of a run; without a folder, texts are read from the same objects."""
         if output.path is not None:
-            return cls(StoredPassages(output.path))
+            recorded = StoredPassages(output.path)
+            recorded.held = output.held
+            return cls(recorded)
         return cls(StoredPassages.from_tables(output.summary, output.tables, given))
 
     @classmethod
@@ -223,9 +225,10 @@ def find_passages(
     job = Job(sources, checked, twinset.__version__)
     if output is not None:
         check_pairs_name(os.fsdecode(output))
-        place = Place.named(output)
+        place = Place.named(local_output(output, checked.scratch))
         check_place(place, checked.force, given)
         job = replace(job, output=place.folder, rows_file=place.file)
+        job = placed(job, output, is_folder=place.file is None)
     with reporting(progress) as reporter, LocalPassageRun(replace(job, progress=reporter)) as run:
         done = pipeline.find_passages(run)
     return PassagesResult.of(done, given)

@@ -54,6 +54,7 @@ class DedupResult(JudgedResult):
         self.summary, self.plan, self.path = summary, plan, path
         self._tables: dict[str, pa.Table] = {}
         self._recorded: StoredResult | None = None
+        self._held: object = None
         self._frame: Any = None
         self._ids_only = False
 
@@ -61,7 +62,7 @@ class DedupResult(JudgedResult):
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
-        result._frame, result._tables = one_frame(sources), dict(output.tables)
+        result._frame, result._tables, result._held = one_frame(sources), dict(output.tables), output.held
         if output.path is None and output.recorded:
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)

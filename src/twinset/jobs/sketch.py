@@ -244,7 +244,9 @@ def _sketch_documents(
     reading, _ = exclude_outputs(options, [target] if target else [], sources)
     batch = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
     simhash = options.sketch == "simhash"
-    found = open_sources(sources, reading_options(options, reading) if simhash else reading, scratch=scratch)
+    how = reading_options(options, reading) if simhash else reading
+    found = open_sources(sources, how, scratch=scratch, progress=reporter)
+    found.fetch()
     refuse_to_replace(target, found.parts)
     tell_unexpected(found.skipped, found.parts, reporter)
     budget = Budget.of(options.memory_bytes, options.thread_count, batch)

@@ -13,7 +13,7 @@ import twinset
 from twinset import pipeline
 from twinset.engines.base import Job
 from twinset.engines.local.passages.trim import LocalTrimRun
-from twinset.engines.local.write.place import check_place
+from twinset.engines.local.write.place import check_place, local_output, placed
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError
 from twinset.options.passages import TrimOptions
@@ -24,8 +24,10 @@ from twinset.wording import counted
 class TrimResult:
     """Trimmed documents: `.kept` (rows, unless written to `.path`), `.cuts`, `.left` and `.summary`."""
 
-    def __init__(self, summary: dict[str, Any], path: Path | None, tables: dict[str, pa.Table]) -> None:
-        self.summary, self.path = summary, path
+    def __init__(
+        self, summary: dict[str, Any], path: Path | None, tables: dict[str, pa.Table], held: object = None
+    ) -> None:
+        self.summary, self.path, self._held = summary, path, held
         self._tables = tables
 
     def _table(self, name: str) -> pa.Table:
@@ -103,14 +105,15 @@ def trim(*sources: object, output: Any = None, progress: ProgressChoice = None, 
     4
     """
     checked = TrimOptions.of(**options)
-    place = Place.of(output)
+    place = Place.of(local_output(output, checked.scratch))
     job = Job(sources, checked, twinset.__version__, whole_rows=True)
     if place is not None:
         check_place(place, checked.force, sources)
         job = replace(job, output=place.folder, rows_file=place.file)
+        job = placed(job, output, is_folder=place.file is None)
     with reporting(progress) as reporter, LocalTrimRun(replace(job, progress=reporter)) as run:
         done = pipeline.trim(run)
-    return TrimResult(done.summary, done.path, done.tables)
+    return TrimResult(done.summary, done.path, done.tables, done.held)
 
 
 def outline_trim(sources: tuple[object, ...], options: TrimOptions) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from twinset.errors import OptionError
 from twinset.options.checks import Check, OptionSpec
+from twinset.system.addresses import shown_address
 
 
 def option(default: Any, help: str, check: Check, metavar: str | None = None, **more: Any) -> Any:
@@ -112,6 +113,8 @@ def _unknown(name: str, known: Mapping[str, OptionSpec]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
-    if value is None or isinstance(value, (str, int, float)):
+    if isinstance(value, str):
+        return shown_address(value)
+    if value is None or isinstance(value, (int, float)):
         return value
     return os.fspath(value) if isinstance(value, os.PathLike) else f"<{type(value).__name__}>"

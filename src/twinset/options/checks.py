@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twinset.errors import OptionError, OutputError
+from twinset.system.addresses import refuse_address
 from twinset.wording import either
 
 AUTO = "auto"
@@ -289,7 +290,8 @@ def parse_shingle(spec: str) -> tuple[str, int]:
 
 
 def refuse_detour(path: str | os.PathLike[str]) -> None:
-    """Refuse a path with `..` after a missing folder: what it names is not there until the folder has been made."""
+    """Refuse an address, and a path with `..` after a missing folder, which names nothing until that is made."""
+    refuse_address(os.fspath(path))
     parts = os.fspath(path).split(os.sep)
     for at, part in enumerate(parts):
         before = os.sep.join(parts[:at])

@@ -280,5 +280,6 @@ def source_help() -> str:
         else:
             (packed if one.compressible else plain).extend(one.endings)
     files = "; ".join([f"{', '.join(packed)}, also compressed", ", ".join(plain), *special])
-    others = "a pattern such as 'news/*.jsonl', an http:// or https:// address, or - for stdin (--format)"
+    addresses = "an address (s3://, gs://, az://, hf://, https://)"
+    others = f"a pattern such as 'news/*.jsonl', {addresses}, or - for stdin (--format)"
     return f"A SOURCE is a folder of text files, a file ({files}), {others}."

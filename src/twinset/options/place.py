@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from twinset.options.formats import ROW_ENDINGS, is_folder_name, refuse_file_name, row_file_format
+from twinset.system.addresses import is_address
 
 DETAILS_ENDING = ".details"
 VERDICTS_ENDING = ".verdicts"
@@ -53,6 +54,22 @@ class Place:
     def paths(self) -> list[Path]:
         """The file and the folder."""
         return [self.folder] if self.file is None else [self.file, self.folder]
+
+
+def names_in_place(output: str) -> tuple[str | None, str]:
+    """Return the names of the file of rows and of the folder of an output, which may be an address.
+
+    Examples
+    --------
+    >>> names_in_place("clean/"), names_in_place("s3://news/clean.csv")
+    ((None, 'clean'), ('s3://news/clean.csv', 's3://news/clean.csv.details'))
+    """
+    if not is_address(output):
+        place = Place.named(output)
+        return None if place.file is None else str(place.file), str(place.folder)
+    if row_file_format(output) is None:
+        return None, output.rstrip("/")
+    return output, f"{output}{DETAILS_ENDING}"
 
 
 def verdicts_beside(result: Any) -> Path:

@@ -21,13 +21,13 @@ from twinset.documents.items.records import record_columns
 from twinset.documents.own_files import exclude_outputs
 from twinset.documents.parts import Part
 from twinset.documents.sources import open_sources
-from twinset.documents.spooled import is_url
 from twinset.documents.stored_sources import StoredSource
 from twinset.engines.local.steps.open import sketch_pictures
 from twinset.engines.local.steps.shingle import item_lengths
 from twinset.errors import OptionError, SourceError
 from twinset.options import DedupOptions
 from twinset.schema import Places
+from twinset.system.addresses import is_address
 from twinset.wording import counted
 
 _BATCH = 1 << 20
@@ -119,7 +119,7 @@ class ReopenedSources:
         return sum(was["role"] == "source" for was in self.listed)
 
     def _resolve(self, name: str) -> str:
-        if self.folder is None or os.path.isabs(name) or self.folder == os.getcwd():
+        if self.folder is None or is_address(name) or os.path.isabs(name) or self.folder == os.getcwd():
             return name
         path = os.path.join(self.folder, name)
         return path if os.path.exists(path) or (is_pattern(path) and matches_of(path)) else name
@@ -131,7 +131,10 @@ class ReopenedSources:
         if any(isinstance(place, str) and place == "-" for place in places):
             raise SourceError("stdin (-) cannot be read again; name a file with the same rows with --source")
         paths = [place for place in places if isinstance(place, str) and not is_pattern(place)]
-        missing = [path for path in paths if not is_url(path) and not os.path.exists(path)]
+        missing = [path for path in paths if not is_address(path) and not os.path.exists(path)]
+        signed = next((one for one in places if isinstance(one, str) and is_address(one) and one.endswith("?…")), None)
+        if signed is not None:
+            raise SourceError("a signed address is not stored; give it again with --source", where=signed)
         if missing and not self.moved:
             raise SourceError("this source no longer exists; give its new path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)

@@ -63,6 +63,15 @@ INDEX_COMPARED = 2**22
 INDEX_RUN = 16384
 """Maximum number of documents in one run."""
 
+FETCH_PIECE = 1 << 23
+"""Bytes of a remote object that a thread fetches at a time."""
+COPIED_OBJECT = 1 << 32
+"""Bytes up to which an uploaded object is copied to its place by the server; S3 copies at most 5 GiB."""
+FETCH_PAUSE = 0.5
+"""Seconds before a failed request is repeated for the first time; each further pause is twice as long."""
+FETCH_SILENCE = 60.0
+"""Seconds without a byte after which a server is taken to be gone."""
+
 BUCKET_DOCUMENTS = 1 << 15
 """Documents of a bucket that a Spark task compares with each other; a larger bucket is cut into pieces."""
 FAMILY_SHINGLES = 1 << 22

@@ -15,6 +15,7 @@ from twinset.options import DedupOptions, PlanOptions
 from twinset.options.checks import shown_size
 from twinset.options.passages import TrimOptions
 from twinset.plan.from_summary import plan_from_summary
+from twinset.system.addresses import is_address, shown_address
 
 _PARTS = 20
 _COLUMNS = 12
@@ -111,6 +112,8 @@ def _plan(values: Mapping[str, Any], options: PlanOptions) -> str:
 def _place(output: str | None, options: Any) -> str:
     if not output:
         return "none given; a run needs -o OUT" if isinstance(options, (DedupOptions, TrimOptions)) else "the screen"
+    if is_address(output):
+        return str(shown_address(output))
     if not os.path.lexists(output):
         return f"{output} (new)"
     return f"{output} (exists; {'it would be replaced' if options.force else 'refused without --force'})"

@@ -55,6 +55,19 @@ def read_card(folder: Path) -> dict[str, Subset]:
     return {one.name: one for one in subsets}
 
 
+def files_by_split(
+    folder: Path, subset: str | None, split: str | None, delimiter: str | None
+) -> dict[str, str] | None:
+    """Return the files of a subset, relative to the folder, each with its split; None if no card names any."""
+    subsets, where = read_card(folder), folder.as_posix()
+    if not subsets:
+        refuse_choice(subset, split, f"{where} has no {CARD} that names subsets")
+        return None
+    chosen = choose_subset(subsets, subset, where)
+    check_separator(chosen, delimiter, where)
+    return files_of(chosen, folder, split)
+
+
 def choose_subset(subsets: Mapping[str, Subset], name: str | None, where: str) -> Subset:
     """Return the subset of a name; without one the default, or the only one."""
     if name is not None:

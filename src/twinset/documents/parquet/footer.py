@@ -29,6 +29,9 @@ class ColumnChunk:
     values: int
     unpacked: int
     """Bytes before compression."""
+    start: int
+    stop: int
+    """The bytes of its pages in the file, with that of a dictionary."""
     has_dictionary: bool
     has_statistics: bool
 
@@ -68,12 +71,15 @@ def _column_chunk(chunk: Struct) -> ColumnChunk:
     kind, meta = chunk[3]
     if kind != STRUCT:
         raise ValueError("no metadata of a column")
+    start = min(_size(meta, field) for field in (9, 11) if field in meta and (field == 9 or _size(meta, field) > 0))
     return ColumnChunk(
         path=".".join(part.decode() for part in _items(meta, 3, BINARY)),
         physical_type=_TYPES[_size(meta, 1)],
         codec=_CODECS[_size(meta, 4)],
         values=_size(meta, 5),
         unpacked=_size(meta, 6),
+        start=start,
+        stop=start + _size(meta, 7),
         has_dictionary=11 in meta,
         has_statistics=12 in meta,
     )

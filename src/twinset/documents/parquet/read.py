@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +15,14 @@ from twinset.documents.compressed import reading
 from twinset.documents.formats.typed_columns import GROUP_BYTES, ColumnsPart, with_readable_names
 from twinset.documents.items.pack import is_text
 from twinset.documents.parquet.footer import ColumnChunk, read_row_groups
+from twinset.documents.parquet.ranges import column_ranges, is_below
 from twinset.documents.parquet.write import ParquetWriter, written_like
 from twinset.documents.parts import LEAST_ROW, Block, Chunk, KeptWriter
 from twinset.options import ReadOptions
 from twinset.wording import counted
+
+if TYPE_CHECKING:
+    from twinset.documents.remote.copies import LocalCopy
 
 _BUFFER = 2**20
 _LOOKED_AT = 1024  # rows read at a time to measure a dictionary
@@ -28,11 +32,14 @@ _LARGE = 4  # a row group of more than this many batches is streamed
 
 
 class ParquetPart(ColumnsPart):
-    """A Parquet file."""
+    """A Parquet file; of a remote one, `copy` has the footer, and the columns that have been fetched."""
 
     format = "parquet"
 
-    def __init__(self, name: str, source: int, options: ReadOptions, path: Path) -> None:
+    def __init__(
+        self, name: str, source: int, options: ReadOptions, path: Path, copy: LocalCopy | None = None
+    ) -> None:
+        self.copy = copy
         with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
             self.metadata, schema = file.metadata, with_readable_names(file.schema_arrow)
             self.row_groups = read_row_groups(path)
@@ -52,12 +59,27 @@ class ParquetPart(ColumnsPart):
         )
 
     @property
+    def lasts(self) -> bool:
+        """Whether a digest identifies it in a later run: not if only some columns were fetched."""
+        return self.copy is None or self.copy.is_complete
+
+    def wanted_ranges(self, columns: Sequence[str] | None) -> list[tuple[int, int]]:
+        """Return the bytes that some columns need, or all for None."""
+        return [(0, self.size)] if columns is None else column_ranges(self.row_groups, columns, self.size)
+
+    def fetch(self, columns: Sequence[str] | None) -> None:
+        """Fetch columns of a remote file that are not here yet, or all for None."""
+        if self.copy is not None:
+            self.copy.fetch(self.wanted_ranges(columns))
+
+    @property
     def coded(self) -> list[str]:
         """Columns of a long table whose dictionary codes are read directly."""
         return [name for name in self.options.item_columns if is_text(self.type_of(name))]
 
     def chunks(self, batch_bytes: int) -> Iterator[Chunk]:
         """Yield row groups, small ones together, large ones in pieces."""
+        self.fetch(self.needed(texts_only=False))
         first_row = rows = decoded = 0
         groups: list[int] = []
         # Packed lists are larger, and their work is spread over threads by chunks.
@@ -97,7 +119,8 @@ class ParquetPart(ColumnsPart):
         size, count = column.unpacked, column.values
         coded = column.physical_type == "BYTE_ARRAY" and column.has_dictionary
         top_level = column.path in self.column_names
-        return coded and top_level and size < _SMALL_VALUE * count and size * count > batch_bytes
+        here = self.copy is None or any(is_below(column.path, name) for name in self.needed(texts_only=False))
+        return coded and top_level and here and size < _SMALL_VALUE * count and size * count > batch_bytes
 
     def _dictionary_bytes(self, group: int, chunk: ColumnChunk, enough: int) -> int:
         """Bytes of the rows that use the column's dictionary; they come first in a row group."""
@@ -149,7 +172,7 @@ class GroupsChunk(Chunk):
         part = self._part
         columns = None if whole else part.needed(texts_only)
         coded = {} if whole or part.options.group is None else {"read_dictionary": part.coded}
-
+        part.fetch(columns)
         with reading(part.name, "Parquet file"), part.open(**coded) as file:
             table = file.read_row_groups(self._groups, columns=columns, use_threads=False)
         _check_rows(part, table.num_rows, self.rows)
@@ -170,6 +193,7 @@ class PieceChunk(Chunk):
         """Decode up to these rows."""
         part = self._part
         columns = None if whole else part.needed(texts_only)
+        part.fetch(columns)
         with reading(part.name, "Parquet file"):
             table = self._stream.piece(self._number, columns)
         _check_rows(part, table.num_rows, self.rows)

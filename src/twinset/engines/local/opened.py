@@ -24,12 +24,15 @@ from twinset.engines.local.threads import Threads
 from twinset.engines.local.write.place import move_to_place, state_folder
 from twinset.options.place import Place
 from twinset.schema import HASH_SCHEME
+from twinset.system.addresses import is_address
 from twinset.system.compile_time import compile_seconds
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import cannot_write
 
 if TYPE_CHECKING:
+    from twinset.engines.local.remote import RemoteInputs
     from twinset.engines.local.write.kept_file import KeptFile
+    from twinset.engines.local.write.remote import RemoteOutput
 
 WITHOUT_COLUMNS = ("text", "images", "lines", "npy", "npz", "warc")
 """Formats whose rows have no columns for --flag, except in one file of rows."""
@@ -43,15 +46,25 @@ class OpenedJob:
         self.job, self.output, self.progress = job, job.output, job.progress
         self.options: Any = options
         self.place = None if job.output is None else Place(job.output, job.rows_file)
+        self.upload: RemoteOutput | None = None
+        self.held: object = None
+        """The temporary folder of the tables of a remote output."""
         self.written = False
         self.started = time.perf_counter()
         self.timings: dict[str, float] = {}
         self.found_lengths: dict[str, Any] = {}
         self.batch_bytes = batch_within(options.batch_bytes, options.memory_bytes, options.thread_count)
         self._inputs = temporary_folder(options.scratch)
+        self.remote: RemoteInputs | None = None
+        if job.address is not None:
+            from twinset.engines.local.write.remote import RemoteOutput  # not for outputs on this machine
+
+            self.upload = RemoteOutput(job, self.progress)
         try:
             self._open(job.sources, job.own_files)
-        except BaseException:
+        except BaseException as error:
+            if self.remote is not None and not hasattr(self, "state"):
+                self.remote.give_up(error)
             self._inputs.cleanup()
             raise
         self.threads = Threads(options.thread_count)
@@ -64,10 +77,15 @@ class OpenedJob:
         every = (*sources, *options.against)
         reading, self.left_out = exclude_outputs(options, outputs, every, patterns_of_files(own_files, every))
         self.given = sources
-        self.found = open_sources(sources, reading, scratch=scratch)
-        against = (
-            open_sources(options.against, reading, scratch=scratch, against=True) if options.against else Sources()
-        )
+        if any(map(is_address, every)):
+            from twinset.engines.local.remote import RemoteInputs  # not for runs without addresses
+
+            self.remote = RemoteInputs(self._state_folder, scratch, options.scratch, self.progress)
+        fetcher = self.remote.fetcher if self.remote else None
+        self.found = open_sources(sources, reading, scratch=scratch, fetcher=fetcher)
+        against = Sources()
+        if options.against:
+            against = open_sources(options.against, reading, scratch=scratch, against=True, fetcher=fetcher)
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self._check_items()
         self.against = len(self.found.parts)
@@ -88,12 +106,25 @@ class OpenedJob:
                 inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
-        folder = state_folder(self.place) if self.place else scratch / "state"
+        folder = self._state_folder or scratch / "state"
         spill = Path(options.scratch) if options.scratch else None
-        self.state = RunState(folder, self._fingerprint(), spill)
+        self.state = RunState(folder, self._fingerprint(), spill, self.remote.lock if self.remote else None)
         if self.state.discarded:
             other = "an interrupted run with other options, sources or version is discarded"
             self.progress.note(f"{other}; this run starts from the beginning")
+
+    @property
+    def _state_folder(self) -> Path | None:
+        """The folder in which a later run finds the state of this one."""
+        if self.upload is not None:
+            return self.upload.state
+        return state_folder(self.place) if self.place else None
+
+    def fetch(self) -> None:
+        """Fetch what the run needs of remote tables: all columns where rows are written, else those that are read."""
+        if self.remote is not None:
+            whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
+            self.remote.fetch(self.parts, self.against if whole else 0)
 
     def _fingerprint(self) -> str:
         return fingerprint(
@@ -130,10 +161,12 @@ class OpenedJob:
         stays = self._is_repeatable and _can_resume(value) and (indexed or not self.written)
         if isinstance(value, KeyboardInterrupt) and self.written and self.place is not None:
             unsure = ", but its kept documents may not be in the index; run again with --force" if indexed else ""
-            value.add_note(f"{self.place.name} is complete{unsure}")
+            value.add_note(f"{self.upload.address if self.upload else self.place.name} is complete{unsure}")
         elif value is not None and stays and self.state.stages:
             value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
         self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
+        if self.remote is not None:
+            stays = self.remote.close(value, stays)
         self.state.close(keep=stays)
         self._inputs.cleanup()
 
@@ -167,13 +200,18 @@ class OpenedJob:
         folder = self.room_for_output("rows")
         return KeptFile(self.parts[: self.against], self.job.rows_file.name, folder, self.options.flag)
 
-    def move_result(self, draft: Path) -> None:
-        """Move the result to the output."""
-        if self.place is not None:
-            file = self.place.file
-            rows = self.state.folder / "rows" / "kept" / file.name if file else None
+    def move_result(self, draft: Path) -> Path | None:
+        """Move the result to the output; return where it can be read on this machine."""
+        if self.place is None:
+            return None
+        file, path = self.place.file, self.output
+        rows = self.state.folder / "rows" / "kept" / file.name if file else None
+        if self.upload is not None:
+            path, self.held = self.upload.place(draft, rows)
+        else:
             move_to_place(self.place, draft, rows, self.state.folder / "old")
-            self.written = True
+        self.written = True
+        return path
 
     def room_for_output(self, name: str) -> Path:
         """Return an empty path in the state folder for unfinished output."""
@@ -189,9 +227,9 @@ class OpenedJob:
 
 
 def _can_resume(error: BaseException | None) -> bool:
-    """Whether the same run may succeed later: after Ctrl-C, a full disk, a lack of memory or a busy index."""
+    """Whether the same run may succeed later: after Ctrl-C, a full disk, a broken connection, or a busy index."""
     resumable = isinstance(error, (OSError, MemoryError, KeyboardInterrupt))
-    return resumable or type(error).__name__ in ("OutputError", "BusyError")
+    return resumable or type(error).__name__ in ("OutputError", "BusyError", "FetchError")
 
 
 def _how_to_resume(folder: Path, stopped: bool) -> str:

@@ -32,7 +32,7 @@ from twinset.engines.local.steps.shingle_length import (
 from twinset.engines.local.steps.short_fields import find_short_records
 from twinset.engines.local.write import result
 from twinset.engines.local.write.hosts import HostTable
-from twinset.engines.local.write.place import check_place, refuse_sources
+from twinset.engines.local.write.place import check_place, local_output, placed, refuse_sources
 from twinset.engines.local.write.tables import ResultTables
 from twinset.errors import OptionError
 from twinset.options import DedupOptions, PairsOptions
@@ -56,6 +56,7 @@ class LocalEngine(Engine):
 
     def place_pairs(self, job: Job, output: Any) -> Job:
         """Return the job with its output, a file or a folder for pairs, which must not replace anything else."""
+        address, output = output, local_output(output, job.options.scratch)
         path, folder = Path(output), is_folder_name(os.fsdecode(output))
         given, force = (*job.sources, *job.options.against), job.options.force
         if folder:
@@ -64,15 +65,17 @@ class LocalEngine(Engine):
             check_pairs_name(str(path))
             refuse_sources(path, given)
             new_file(path, force)
-        return dataclasses.replace(job, output=path, pairs_folder=folder)
+        return placed(dataclasses.replace(job, output=path, pairs_folder=folder), address, is_folder=folder)
 
     def place_result(self, job: Job, output: Any) -> Job:
         """Return the job with its output, the place of a result, which must not replace anything else."""
+        address, output = output, local_output(output, job.options.scratch)
         place, options = Place.named(output), job.options
         if place.file is not None and getattr(options, "copy", False):
             raise OptionError(f"copy cannot be used with the file {place.file}: kept files are copied into a folder")
         check_place(place, options.force, (*job.sources, *options.against))
-        return dataclasses.replace(job, output=place.folder, rows_file=place.file)
+        job = dataclasses.replace(job, output=place.folder, rows_file=place.file)
+        return placed(job, address, is_folder=place.file is None)
 
     def open(self, job: Job) -> LocalRun:
         """Open the sources of a job; nothing is read yet."""
@@ -122,6 +125,7 @@ class LocalRun(OpenedJob, Run):
 
     def read(self) -> Corpus:
         """Read, shingle and sketch every document."""
+        self.fetch()
         if self.options.shingle == AUTO:
             with self._timing("lengths"):
                 self._choose_shingle()

@@ -19,6 +19,9 @@ from twinset.system.atomic_files import replace_atomically
 from twinset.system.locks import open_lock, try_lock
 from twinset.system.scratch import Spool, cannot_write
 
+FETCHED = "fetched"
+"""The folder of copies of remote objects in a state folder."""
+
 _MANIFEST = "manifest.json"
 
 
@@ -33,13 +36,9 @@ class RunState:
     `discarded`: whether the folder held the state of another run, which cannot be resumed.
     """
 
-    def __init__(self, folder: Path, mark: str, scratch: Path | None = None) -> None:
+    def __init__(self, folder: Path, mark: str, scratch: Path | None = None, lock: int | None = None) -> None:
         self.folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock_folder(folder)
-        except OSError as error:
-            raise cannot_write(folder, error) from error
+        self._lock = lock_state(folder) if lock is None else lock
         self.stages, self.discarded = _read_stages(folder, mark)
         self.resumed = sorted(self.stages)
         if not self.stages:
@@ -97,17 +96,29 @@ class RunState:
         for spool in self._spools.values():
             spool.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
-        if not (keep and self.stages):
-            shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
+        release_state(self.folder, self._lock, keep=keep and (bool(self.stages) or (self.folder / FETCHED).exists()))
 
 
-def _lock_folder(folder: Path) -> int:
-    """Lock the folder while the state is open."""
-    lock = open_lock(folder / "lock")
+def release_state(folder: Path, lock: int, *, keep: bool) -> None:
+    """Unlock a state folder, and remove it unless a later run is to resume from it."""
+    if not keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def lock_state(folder: Path) -> int:
+    """Make a state folder, and lock it while the run lasts."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open_lock(folder / "lock")
+    except OSError as error:
+        raise cannot_write(folder, error) from error
     try:
         if not try_lock(lock):
             raise StateError(f"another run uses {folder}; wait for it, or choose another output")
+    except OSError as error:
+        os.close(lock)
+        raise cannot_write(folder, error) from error
     except BaseException:
         os.close(lock)
         raise
@@ -134,7 +145,7 @@ def _read_stages(folder: Path, mark: str) -> tuple[dict[str, Any], bool]:
 
 def _clear_folder(folder: Path) -> None:
     for entry in folder.iterdir():
-        if entry.name == "lock":
+        if entry.name in ("lock", FETCHED):
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry, ignore_errors=True)

@@ -53,6 +53,7 @@ class SearchedJob(OpenedJob):
 
     def read_anchors(self, *, whole: bool, with_lengths: bool) -> Corpus:
         """Read every document once: its words, and anchors of them."""
+        self.fetch()
         reader = self.reader(
             self.parts, self.against, self.options, None, self.budget, self.state, self.threads, self.progress,
             batch_bytes=self.batch_bytes, whole=whole, by_length=with_lengths, needs_ids=self.job.needs_ids,

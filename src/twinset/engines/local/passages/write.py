@@ -88,8 +88,7 @@ def write_passages(
         copy_as_csv(draft)
     if run.job.rows_file is not None:
         copy_table(draft / MAIN, run.room_for_output("rows") / "kept" / run.job.rows_file.name)
-    run.move_result(draft)
-    return Output(summary, plan, run.output, {})
+    return Output(summary, plan, run.move_result(draft), {}, held=run.held)
 
 
 def _write_rows(run: LocalPassageRun, corpus: Corpus, passages: FoundPassages, path: Path) -> None:

@@ -165,8 +165,7 @@ def write_trimmed(run: LocalTrimRun, corpus: Corpus, cuts: Cuts) -> Output:
     write_summary(draft / "summary.json", summary)
     if run.options.details_format == "csv":
         copy_as_csv(draft)
-    run.move_result(draft)
-    return Output(summary, run.sizes.to_dict(), run.output, {})
+    return Output(summary, run.sizes.to_dict(), run.move_result(draft), {}, held=run.held)
 
 
 def _words(corpus: Corpus, options: TrimOptions) -> Places:

@@ -12,12 +12,10 @@ from twinset.documents.compressed import split_codec
 from twinset.documents.files import AMONG_TEXTS, NOT_FOLLOWED, is_plain
 from twinset.documents.parts import Part
 from twinset.documents.sparse.matrices import SparsePart
-from twinset.documents.spooled import is_url
 from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError, SourceError, SourceWarning
 from twinset.options import ReadOptions
-from twinset.options.checks import shown_size
 from twinset.wording import counted
 
 _MAX_NOTES = 5
@@ -36,8 +34,6 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
         files = [file.path for file in part.files]
         if files and not part.options.images and all(split_codec(path)[0].lower().endswith(".json") for path in files):
             progress.note(f"{part.name}: .json files are read as one text each; --format json reads their rows")
-        if is_url(part.name):
-            progress.note(f"fetched {part.name}: {shown_size(part.size)}")
     warn_of_mixed(skipped, parts)
 
 

@@ -6,16 +6,37 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from twinset.documents.own_files import STATE_ENDING
+from twinset.engines.base import Job
 from twinset.errors import OutputError
 from twinset.options.checks import refuse_detour
 from twinset.options.place import Place
+from twinset.system.addresses import is_address
 from twinset.system.atomic_files import move_durably
 from twinset.system.disk import sync
 from twinset.system.scratch import cannot_write
 
 RESULT = "a result of an earlier run"
+
+
+def local_output(output: Any, scratch: str | None) -> Any:
+    """Return the path of the draft of a remote output; any other output unchanged."""
+    if not is_address(output):
+        return output
+    from twinset.engines.local.write.remote import local_name  # not for outputs on this machine
+
+    return local_name(output, scratch)
+
+
+def placed(job: Job, output: Any, *, is_folder: bool) -> Job:
+    """Return a job with the address of its output, after checking what is there; a local one unchanged."""
+    if not is_address(output):
+        return job
+    from twinset.engines.local.write.remote import placed_remotely  # not for outputs on this machine
+
+    return placed_remotely(job, output, is_folder=is_folder)
 
 
 def state_folder(place: Place) -> Path:

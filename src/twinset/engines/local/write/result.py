@@ -76,8 +76,7 @@ def write_pairs(
     if in_folder:
         summary = seal_summary(draft, summary)
         write_summary(draft / "summary.json", summary)
-    run.move_result(draft)
-    return Output(summary, join.plan, output, {})
+    return Output(summary, join.plan, run.move_result(draft), {}, held=run.held)
 
 
 def _write_records(run: LocalRun, tables: ResultTables, draft: Path) -> dict[str, Any]:
@@ -112,8 +111,7 @@ def write_result(
     write_summary(draft / "summary.json", summary)
     if run.options.details_format == "csv":
         copy_as_csv(draft)
-    run.move_result(draft)
-    return Output(summary, join.plan, output, {})
+    return Output(summary, join.plan, run.move_result(draft), {}, held=run.held)
 
 
 def _ordered_pairs(run: LocalRun, join: SimilarityJoin, pairs: Spool) -> Iterator[Rows]:

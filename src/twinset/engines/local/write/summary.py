@@ -25,6 +25,7 @@ from twinset.errors import TwinsetError
 from twinset.options import DedupOptions
 from twinset.schema import HASH_SCHEME, Numbers
 from twinset.system import batch_sizes
+from twinset.system.addresses import shown_address
 from twinset.system.compile_time import take_seconds
 from twinset.system.disk import flush
 from twinset.system.scratch import cannot_write
@@ -132,7 +133,7 @@ def kept_files(parts: Sequence[Part], folder: Path) -> list[str | None]:
 
 def describe_sources(sources: Sequence[object]) -> list[str | None]:
     """Return the source arguments; None for objects in memory, stdin and pipes, which cannot be read again."""
-    paths = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
+    paths = [shown_address(os.fsdecode(one)) if isinstance(one, (str, bytes, os.PathLike)) else None for one in sources]
     return [None if path is None or path == "-" or is_pipe(path) or path.startswith(_PIPES) else path for path in paths]
 
 

@@ -1,0 +1,100 @@
+"""A remote output of a run on this machine: written to the state folder, then uploaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.remote.fetch import Fetcher
+from twinset.documents.remote.publish import Upload
+from twinset.engines.base import Job
+from twinset.engines.local.write.place import move_to_place
+from twinset.engines.progress import Progress
+from twinset.errors import OptionError, OutputError
+from twinset.options.place import DETAILS_ENDING, Place
+from twinset.system.addresses import Address, is_address, shown_address
+from twinset.system.atomic_files import move_durably
+from twinset.system.memory import temporary_folder
+from twinset.system.scratch import cannot_write
+
+_RESULT = "result"
+_RECORD = "uploaded.json"
+
+
+def local_name(output: str, scratch: str | None) -> str:
+    """Return the path of the draft of a remote output, in the state folder of its run.
+
+    The folder is in the scratch folder, else in the present one, and named after the address.
+    """
+    address = Address.of(output)
+    if address.store == "http":
+        raise OptionError(f"the output is {shown_address(output)}, and nothing can be written there")
+    if not address.key.strip("/"):
+        raise OptionError(f"the output is {address}; name a folder or a file in it, such as {address.below('clean')}")
+    digest = hashlib.sha256(str(address).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    folder = Path(scratch or ".") / f"{address.name}-{digest}{STATE_ENDING}"
+    return f"{folder / _RESULT / address.name}{'/' if output.endswith('/') else ''}"
+
+
+class RemoteOutput:
+    """The place of a remote output, and the upload to it."""
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self.job, self.address = job, Address.of(job.address or "")
+        self.state = (job.output or Path()).parent.parent
+        fetcher = Fetcher(self.state / "fetched", progress)
+        self._upload = Upload(self.address, self.state / _RECORD, fetcher, job.options.force)
+
+    def check(self, sources: Sequence[object], *, is_folder: bool) -> None:
+        """Refuse an output that must not be replaced, or that holds a source."""
+        whole = str(self.address).rstrip("/")
+        for one in filter(is_address, sources):
+            shown = shown_address(one)
+            if shown == whole or shown.startswith(f"{whole}/"):
+                raise OutputError(f"{whole} would be replaced, and {shown} is read from there; choose another output")
+        if is_folder:
+            self._upload.check_folder(self.address)
+            return
+        self._upload.check_file(self.address)
+        if self.job.rows_file is not None:
+            self._upload.check_folder(self._details)
+
+    @property
+    def _details(self) -> Address:
+        return self.address.at(f"{self.address.key}{DETAILS_ENDING}")
+
+    def place(self, draft: Path, rows: Path | None) -> tuple[Path, TemporaryDirectory[str]]:
+        """Upload a draft, and move it to a temporary folder, from which the caller's result object reads."""
+        if rows is not None:
+            self._upload.delete_file(self.address)  # an old file is never beside new details
+            self._upload.put_folder(_files_in(draft), self._details)
+            self._upload.put_file(rows, self.address)
+        elif draft.is_dir():
+            self._upload.put_folder(_files_in(draft), self.address)
+        else:
+            self._upload.put_file(draft, self.address)
+        held = temporary_folder(str(self.state.parent))
+        path = Path(held.name) / (self.job.output or draft).name
+        if rows is not None and self.job.rows_file is not None:
+            move_to_place(Place(path, path.with_name(self.job.rows_file.name)), draft, rows, Path(held.name) / "old")
+            return path, held
+        try:
+            move_durably(draft, path)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        return path, held
+
+
+def _files_in(folder: Path) -> dict[str, Path]:
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def placed_remotely(job: Job, address: str, *, is_folder: bool) -> Job:
+    """Return a placed job with the address of its output, after checking what is there."""
+    placed = dataclasses.replace(job, address=address)
+    RemoteOutput(placed, job.progress).check((*job.sources, *job.options.against), is_folder=is_folder)
+    return placed
