@@ -153,6 +153,8 @@ def test_other_commands_write_to_this_machine_only(bucket: Bucket, tmp_path: Pat
         twinset.dedup(source, output="https://example.org/clean", **WORDS)
     with pytest.raises(OptionError, match="name a folder or a file in it"):
         twinset.dedup(source, output=bucket.url, **WORDS)
+    with pytest.raises(OptionError, match="a result is opened from this machine; copy it here first"):
+        twinset.open_result(f"{bucket.url}/clean")
     result = twinset.dedup(source, **WORDS)
     with pytest.raises(OptionError, match="only dedup, pairs, passages and trim write to"):
         result.recut(0.9, output=f"{bucket.url}/recut")

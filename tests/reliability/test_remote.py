@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import components
 from tests.buckets import ACCESS, SECRET, TOKEN, Bucket, new_bucket, variables
-from tests.components import small_disk
 from tests.reliability.command import STATE, acts, bytes_of, documents, struck, twinset, write_lines
 
 KILLED = -9
@@ -130,15 +130,20 @@ def test_requests_that_fail_are_repeated(bucket: Bucket, tmp_path: Path) -> None
         assert bucket.get(f"clean/{name}") == Path("local", name).read_bytes()
 
 
-def test_a_disk_without_room(bucket: Bucket, tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with components.small_disk(tmp_path) as disk:
+        yield disk
+
+
+def test_a_disk_without_room(bucket: Bucket, small_disk: Path, tmp_path: Path) -> None:
     large = write_lines(tmp_path / "large.jsonl", documents(6000))
     assert large.stat().st_size > 2**20
     bucket.put("large.jsonl", large)
-    with small_disk(tmp_path) as disk:
-        done = twinset("dedup", f"{bucket.url}/large.jsonl", "-o", "out", "--scratch", disk)
-        done.refused("must be fetched, and", "free space, or choose another folder with --scratch")
-        assert not Path("out").exists()
-        assert not Path(f"out{STATE}").exists()
+    done = twinset("dedup", f"{bucket.url}/large.jsonl", "-o", "out", "--scratch", small_disk)
+    done.refused("must be fetched, and", "free space, or choose another folder with --scratch")
+    assert not Path("out").exists()
+    assert not Path(f"out{STATE}").exists()
 
 
 def test_fetching_takes_memory_for_a_few_pieces_only(bucket: Bucket, tmp_path: Path) -> None:

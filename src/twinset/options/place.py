@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twinset.errors import OptionError
 from twinset.options.formats import ROW_ENDINGS, is_folder_name, refuse_file_name, row_file_format
-from twinset.system.addresses import is_address
+from twinset.system.addresses import is_address, shown_address
 
 DETAILS_ENDING = ".details"
 VERDICTS_ENDING = ".verdicts"
@@ -86,7 +87,10 @@ def verdicts_beside(result: Any) -> Path:
 
 def result_folder(name: Any) -> Path:
     """Return the folder of a result by the name that `dedup` was given: a folder, or a file of kept rows."""
-    path = Path(os.fsdecode(name))
+    given = os.fsdecode(name)
+    if is_address(given):
+        raise OptionError(f"{shown_address(given)}: a result is opened from this machine; copy it here first")
+    path = Path(given)
     details = Path(f"{path}{DETAILS_ENDING}")
     is_file = not path.is_dir() and (details.is_dir() or row_file_format(str(path)) is not None)
     return details if is_file else path

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests import components
 from tests.buckets import Bucket, new_bucket
-from tests.components import small_disk
 from tests.documents.reading import opened, read_all, write_all
 from twinset.documents.parquet.read import ParquetPart
 from twinset.errors import FetchError, OptionError, OutputError, SourceError
@@ -184,9 +184,15 @@ def test_a_wrong_endpoint(
         opened(f"{bucket.url}/a.jsonl", scratch=tmp_path)
 
 
-def test_a_disk_without_room_is_noticed_before_anything_is_fetched(bucket: Bucket, tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with components.small_disk(tmp_path) as disk:
+        yield disk
+
+
+def test_a_disk_without_room_is_noticed_before_anything_is_fetched(bucket: Bucket, small_disk: Path) -> None:
     address = bucket.put("large.jsonl", b'{"text":"one"}\n' * 150_000)
-    with small_disk(tmp_path) as disk, pytest.raises(OutputError) as raised:
-        opened(address, scratch=disk)
+    with pytest.raises(OutputError) as raised:
+        opened(address, scratch=small_disk)
     assert re.search(r"^2\.2 MB must be fetched, and .*fetched has room for 1\.0 MB; free space, or", str(raised.value))
     assert bucket.gateway.sent < 5000
