@@ -138,7 +138,15 @@ class ColumnError(SourceError):
 
 
 class FetchError(SourceError):
-    """A remote source that could not be fetched, or that was changed meanwhile; what was fetched stays for a resume."""
+    """A remote source that could not be fetched, or that was changed meanwhile; what was fetched stays for a resume.
+
+    Examples
+    --------
+    >>> import twinset
+    >>> twinset.find_pairs("http://127.0.0.1:9/news.jsonl")
+    Traceback (most recent call last):
+    twinset.errors.FetchError: http://127.0.0.1:9/news.jsonl: cannot be fetched: Connection refused
+    """
 
 
 class RowError(SourceError):
