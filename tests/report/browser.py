@@ -27,6 +27,8 @@ FLAGS = (
 PACKAGES = ("chromium", "chromium-driver")
 KEYS = {"enter": "\ue007", "escape": "\ue00c", "tab": "\ue004"}
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_LONGEST = 50
+"""Characters of the path of its folder: Chromium adds 57, and the name of a socket has at most 107."""
 _PATIENCE = 120.0  # seconds; on a busy machine everything takes a while, and what is there is seen at once
 
 
@@ -43,7 +45,9 @@ class Browser:
     """One window. Use as a context; what a page said and asked for is in `console()` and `requests()`."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="twinset-browser-")
+        self._folder = tempfile.mkdtemp(prefix="b-")
+        if len(self._folder) > _LONGEST:
+            raise RuntimeError(f"Chromium cannot make its socket below {self._folder}: set TMPDIR to a shorter path")
         self._address = ""
         # The browser keeps what it keeps in a folder of its own: whoever runs the tests may have no home.
         places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"), self._folder)
