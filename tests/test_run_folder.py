@@ -43,7 +43,8 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TWINSET_"))}
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", str(folder), "-p", "tests.conftest"]
     command += ["-p", "no:cacheprovider", "-v", "-rP", *words, str(folder)]
-    with tempfile.TemporaryDirectory() as place:  # not in the folder of the test: its name is too long for sockets
+    # Not in the folder of the test, nor in that of the run: the names of sockets below would be too long.
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
         environment = {**kept, "TMPDIR": place, "COLUMNS": "200", **variables}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         assert f"in {place}/twinset-t-" in done.stdout

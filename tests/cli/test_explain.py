@@ -249,7 +249,7 @@ def test_a_report(run: Run, out: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["OUT"], "'-o'"),
+        (["OUT"], "missing -o"),
         (["OUT", "-o", "report.pdf"], "ends in .html or .htm"),
         (["nowhere", "-o", "report.html"], "a file of rows that dedup, recut, pairs or passages wrote"),
         (["OUT", "-o", "report.html", "--clusters", "many"], "--clusters is 'many'"),

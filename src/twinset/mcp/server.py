@@ -67,7 +67,10 @@ def serve_folders(folders: Sequence[str], options: McpOptions, note: Callable[[s
         Receives a line where something must be said to whoever started the server.
     """
     with speaking_flags(False):
-        anyio.run(_Service(Desk(Folders(folders), options), note).run)
+        service = _Service(Desk(Folders(folders), options), note)
+        anyio.run(service.run)
+        if service.interrupted:
+            raise KeyboardInterrupt
 
 
 class _Service:
@@ -77,6 +80,7 @@ class _Service:
         self._desk, self._note = desk, note
         self._workers = Workers(desk.options.seconds)
         self._tools = {kind.name: kind() for kind in _TOOLS}
+        self.interrupted = False
 
     async def run(self) -> None:
         """Answer requests."""
@@ -90,12 +94,20 @@ class _Service:
         server.middleware.clear()  # the SDK's own traces of requests
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_end_at_sigterm, group.cancel_scope)
+                group.start_soon(self._end_at_signals, group.cancel_scope)
                 group.start_soon(self._warm_up)
                 await _serve(server, _ESCAPED * self._desk.options.length + _LEAST_LINE)
                 group.cancel_scope.cancel()
         finally:
             self._workers.close()
+
+    async def _end_at_signals(self, scope: anyio.CancelScope) -> None:
+        """End at SIGTERM or Ctrl-C as if stdin had ended; an exception from a handler would end up anywhere."""
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        with anyio.open_signal_receiver(signal.SIGTERM, *([] if ignored else [signal.SIGINT])) as signals:
+            async for number in signals:
+                self.interrupted = number == signal.SIGINT
+                scope.cancel()
 
     async def _warm_up(self) -> None:
         """Load what calls need, while the client says hello; kernels may have to be compiled."""
@@ -159,13 +171,6 @@ def _words(error: Exception) -> str:
         return "not enough memory for this call; ask for less"
     path = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
     return f"{path}{(getattr(error, 'strerror', None) or str(error)).lower()}"
-
-
-async def _end_at_sigterm(scope: anyio.CancelScope) -> None:
-    """End at SIGTERM as if stdin had ended."""
-    with anyio.open_signal_receiver(signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
 
 
 async def _serve(server: Server[Any], most: int) -> None:

@@ -250,11 +250,10 @@ def sets_of(contents: Sequence[bytes | None], settings: Settings) -> Sets:
     cuts = list(runs(sizes, UNPACKED))
     if len(cuts) <= 1:
         return _unpack_sets(kept, settings)
-    found = [_unpack_sets(kept[first:last], settings) for first, last in cuts]
-    weighted = [one for one in found if isinstance(one, SetsWithWeights)]
+    pieces = [_trim(_unpack_sets(kept[first:last], settings)) for first, last in cuts]
+    weighted = [one for one in pieces if isinstance(one, SetsWithWeights)]
     if weighted:
         return SetsWithWeights.concat(weighted)
-    pieces = [_trim(one) for one in found]
     counts = np.concatenate([piece.sizes for piece in pieces])
     return Sets(np.concatenate([piece.hashes for piece in pieces]), np.cumsum(counts, dtype=np.int64) - counts, counts)
 
@@ -280,7 +279,8 @@ def are_whole(contents: Sequence[bytes | None], settings: Settings) -> bool:
         if settings.options.item_kind == "weighted":
             sets_of(kept, settings)
         elif settings.options.store == "text":
-            unpacked_rows([unpack_text(one).encode() for one in kept], settings)
+            for one in kept:  # one at a time: together they may be large
+                unpacked_rows([unpack_text(one).encode()], settings)
     except DamagedError:
         return False
     return True
@@ -312,7 +312,9 @@ def _of_contents() -> Iterator[None]:
 
 
 def _trim(sets: Sets) -> Sets:
-    """Return the sets without the unused space of repeated shingles."""
+    """Return the sets without the unused space of repeated shingles; weighted sets have none."""
+    if isinstance(sets, SetsWithWeights):
+        return sets
     each = zip(sets.starts.tolist(), sets.sizes.tolist(), strict=False)
     hashes = np.concatenate([sets.hashes[first : first + size] for first, size in each])
     return Sets(hashes, np.cumsum(sets.sizes, dtype=np.int64) - sets.sizes, sets.sizes)
