@@ -116,6 +116,7 @@ SOURCES = pa.schema(
         *_required(path=pa.string(), format=pa.string(), documents=pa.int64()),
         *(pa.field("bytes", pa.int64()), pa.field("sha256", pa.string())),
         *_required(role=pa.string()),
+        pa.field("version", pa.string()),
     ]
 )
 DOCUMENTS = pa.schema(

@@ -85,6 +85,23 @@ def test_a_remote_source_and_a_local_result_can_be_explained(bucket: Bucket, tmp
         twinset.open_result("here").explain(removed)
 
 
+def test_a_changed_object_is_noticed_though_all_lengths_are_the_same(
+    bucket: Bucket, shards: Path, tmp_path: Path
+) -> None:
+    twinset.dedup(f"{bucket.url}/pages", output="here", **WORDS)
+    removed = twinset.open_result("here").removed["id"].to_pylist()
+    table = pq.read_table(shards / "1.parquet")
+    texts = [text[::-1] for text in table["body"].to_pylist()]
+    pq.write_table(table.set_column(table.column_names.index("body"), "body", pa.array(texts)), "changed.parquet")
+    bucket.put("pages/1.parquet", Path("changed.parquet").read_bytes())
+    changed = [id for id in removed if id in table["url"].to_pylist()]
+    with pytest.raises(SourceError, match=r"pages/1\.parquet: was changed since that run"):
+        twinset.open_result("here").explain(changed[0])
+    with pytest.raises(SourceError, match=r"pages/1\.parquet: was changed since that run"):
+        twinset.open_result("here").recut(0.9, output="stricter")
+    assert not Path("stricter").exists()
+
+
 def test_a_result_is_replaced_with_force_only(bucket: Bucket, tmp_path: Path) -> None:
     out = f"{bucket.url}/clean"
     twinset.dedup(f"{bucket.url}/pages", output=out, **WORDS)

@@ -112,6 +112,24 @@ def test_a_run_that_is_killed_while_it_uploads_goes_on(bucket: Bucket, tmp_path:
     assert twinset("pairs", f"{bucket.url}/out/clean/kept", "--quiet").code == 0
 
 
+def test_ctrl_c_names_all_that_is_left(bucket: Bucket) -> None:
+    words = ["dedup", f"{bucket.url}/pages.jsonl", f"{bucket.url}/other.jsonl", "-o", "out", "--scratch", "scratch"]
+    seen = acts(".ranges", *words[:-3], "whole", *words[-2:])
+    noted = [number for number, act in enumerate(seen, 1) if act.startswith("open") and act.endswith(" a")]
+    stopped = struck("INT", noted[1], ".ranges", *words)
+    assert stopped.code == 130
+    [copies] = Path("scratch").glob("*/fetched")
+    assert f"stopped; {copies} has what was fetched: run the same command again to resume, or delete it" in stopped.err
+    assert twinset(*words).code == 0
+    words = ["dedup", f"{bucket.url}/pages.jsonl", "-o", f"{bucket.url}/out/clean", "--quiet"]
+    stopped = struck("INT", 3, "uploaded.json", *words)
+    assert stopped.code == 130
+    left = f"an unfinished upload is below {bucket.url}/out/clean: the same command completes it, --force discards it"
+    assert left in stopped.err
+    assert any("/.twinset-unfinished/" in key for key in bucket.keys("out/"))
+    assert twinset(*words).code == 0
+
+
 def test_the_summary_is_the_last_of_an_upload(bucket: Bucket) -> None:
     assert twinset("dedup", f"{bucket.url}/pages.jsonl", "-o", f"{bucket.url}/clean", "--json").code == 0
     lines = stages_of_an_upload(bucket)

@@ -154,7 +154,7 @@ class Part(ABC):
 
     `name` is the path as given; `source` is the number of the SOURCE argument; `kept_name` is the path of the kept rows
     below ``kept/``. `files` are those of a part whose documents are whole files; `picture_sketch` is the sketch
-    function of pictures; `data_split` is the split of a data set.
+    function of pictures; `data_split` is the split of a data set; `version` is that of a remote object.
     """
 
     format: str
@@ -167,12 +167,11 @@ class Part(ABC):
     partition_by: str | None = None
     """The column of `partition` that ``--by`` names, if it names one."""
     data_split: str = ""
+    version: str | None = None
 
     def __init__(self, name: str, source: int, options: ReadOptions, path: Path | None = None) -> None:
-        self.name = name
-        self.source = source
-        self.options = options
-        self.path = path
+        self.name, self.source = name, source
+        self.options, self.path = options, path
         self.kept_name = PurePosixPath("unnamed")
         self.flagged = False
         self.size, self.mtime_ns = (0, 0) if path is None else _stat(path, name)

@@ -167,7 +167,10 @@ class ReopenedSources:
             )
 
     def trusted(self, number: int) -> Part:
-        """Return a part after checking its size and SHA-256; objects in memory are checked as they are read."""
+        """Return a part after checking its size and SHA-256, or the version of a remote object of which a part is here.
+
+        Objects in memory are checked as they are read.
+        """
         part, was = self.parts[number], self.listed[number]
         if number in self._trusted:
             return part
@@ -179,6 +182,8 @@ class ReopenedSources:
                 raise SourceError(f"{changed} ({counted(part.size, 'byte')}, not {was['bytes']:,})", where=part.name)
             if part.digest() != was["sha256"]:
                 raise SourceError(changed, where=part.name)
+        elif was["version"] is not None and part.version not in (None, was["version"]):
+            raise SourceError(changed, where=part.name)
         self._trusted.add(number)
         return part
 

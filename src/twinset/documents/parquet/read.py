@@ -40,6 +40,7 @@ class ParquetPart(ColumnsPart):
         self, name: str, source: int, options: ReadOptions, path: Path, copy: LocalCopy | None = None
     ) -> None:
         self.copy = copy
+        self.version = None if copy is None else copy.one.version or None
         with reading(name, "Parquet file"), pq.ParquetFile(path) as file:
             self.metadata, schema = file.metadata, with_readable_names(file.schema_arrow)
             self.row_groups = read_row_groups(path)

@@ -164,6 +164,8 @@ class OpenedJob:
             value.add_note(f"{self.upload.address if self.upload else self.place.name} is complete{unsure}")
         elif value is not None and stays and self.state.stages:
             value.add_note(_how_to_resume(self.state.folder, isinstance(value, KeyboardInterrupt)))
+        if value is not None and self.upload is not None and self.upload.begun and not self.written:
+            value.add_note(self.upload.left)
         self.threads.close()  # after the notes, since a second Ctrl-C may end the waiting
         if self.remote is not None:
             stays = self.remote.close(value, stays)

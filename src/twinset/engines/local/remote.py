@@ -45,13 +45,20 @@ class RemoteInputs:
             self._remove(stays)
             release_state(self._state, self.lock, keep=stays)
             if stays:
-                error.add_note(f"{self.fetcher.folder} has what was fetched: run the same command again to resume")
+                error.add_note(self._left)
 
     def close(self, error: BaseException | None, stays: bool) -> bool:
         """Remove the copies unless the run can be resumed; return whether its state folder must stay."""
         stays = stays or self._stays(error)
         self._remove(stays)
+        if stays and error is not None and self.fetcher.has_some:
+            error.add_note(self._left)
         return stays
+
+    @property
+    def _left(self) -> str:
+        """What is left of a run that did not end."""
+        return f"{self.fetcher.folder} has what was fetched: run the same command again to resume, or delete it"
 
     def _stays(self, error: BaseException | None) -> bool:
         ended = isinstance(error, (FetchError, OSError, KeyboardInterrupt)) or type(error).__name__ == "OutputError"

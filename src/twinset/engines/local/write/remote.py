@@ -48,6 +48,7 @@ class RemoteOutput:
         self.state = (job.output or Path()).parent.parent
         fetcher = Fetcher(self.state / "fetched", progress)
         self._upload = Upload(self.address, self.state / _RECORD, fetcher, job.options.force)
+        self.begun = False
 
     def check(self, sources: Sequence[object], *, is_folder: bool) -> None:
         """Refuse an output that must not be replaced, or that holds a source."""
@@ -64,11 +65,17 @@ class RemoteOutput:
             self._upload.check_folder(self._details)
 
     @property
+    def left(self) -> str:
+        """What is left of an upload that did not end."""
+        return f"an unfinished upload is below {self.address}: the same command completes it, --force discards it"
+
+    @property
     def _details(self) -> Address:
         return self.address.at(f"{self.address.key}{DETAILS_ENDING}")
 
     def place(self, draft: Path, rows: Path | None) -> tuple[Path, TemporaryDirectory[str]]:
         """Upload a draft, and move it to a temporary folder, from which the caller's result object reads."""
+        self.begun = True
         if rows is not None:
             self._upload.delete_file(self.address)  # an old file is never beside new details
             self._upload.put_folder(_files_in(draft), self._details)

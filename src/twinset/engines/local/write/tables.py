@@ -236,6 +236,7 @@ def write_sources(corpus: Corpus, path: Path, against: int, digests: list[Future
                 "bytes": part.size if digest is not None else None,
                 "sha256": digest.result() if digest is not None else None,
                 "role": "against" if number >= against else "source",
+                "version": part.version,
             }
         )
     with TableFile(path, SOURCES) as file:
