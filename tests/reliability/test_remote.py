@@ -239,7 +239,11 @@ def test_a_bucket_is_read_as_a_public_one_without_credentials(
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name)
-    twinset("pairs", f"{bucket.url}/pages.jsonl").refused("the server does not allow it; check the credentials")
+    refused = "the server does not allow it without credentials, and none were found; set AWS_PROFILE"
+    twinset("pairs", f"{bucket.url}/pages.jsonl").refused(refused)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    twinset("pairs", f"{bucket.url}/pages.jsonl").refused("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     bucket.client.put_object_acl(Bucket=bucket.name, Key="pages.jsonl", ACL="public-read")
     done = twinset("pairs", f"{bucket.url}/pages.jsonl", "--quiet")
     assert done.code == 0, done.err

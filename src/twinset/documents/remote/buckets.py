@@ -115,6 +115,9 @@ def _open_s3(address: Address) -> Any:
     """Open a bucket with the settings, profiles and credentials of the AWS command line."""
     session = boto3.session.Session()
     is_public = session.get_credentials() is None
+    if is_public and os.environ.get("AWS_SECRET_ACCESS_KEY"):
+        reason = "AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not; set both, or neither for a public bucket"
+        raise FetchError(reason, where=str(address))
     client = session.client("s3", config=Config(signature_version=UNSIGNED) if is_public else None)
     endpoint = str(client.meta.endpoint_url)
     own = urlsplit(endpoint).hostname or ""
@@ -174,14 +177,20 @@ def _translated(address: Address) -> Iterator[None]:
     try:
         yield
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, PermissionError):
-        reason = "the server does not allow it; check the credentials, and the rights that they have here"
-        raise FetchError(reason, where=str(address)) from None
+        raise FetchError(f"the server does not allow it{_advice(address)}", where=str(address)) from None
     except (exceptions.NotFoundError, FileNotFoundError):
         raise FetchError(_NOT_THERE, where=str(address)) from None
     except exceptions.BaseError as error:
         raise _error(str(error), address) from None
     except (BotoCoreError, ClientError, ValueError, OSError) as error:
         raise FetchError(without_addresses(error), where=str(address)) from None
+
+
+def _advice(address: Address) -> str:
+    """Say what to look at after a refusal."""
+    if address.store == "s3" and boto3.session.Session().get_credentials() is None:
+        return " without credentials, and none were found; set AWS_PROFILE, or the other variables of the aws command"
+    return "; check the credentials, and the rights that they have here"
 
 
 def _error(said: str, address: Address) -> TwinsetError:
