@@ -31,7 +31,7 @@ from twinset.sketches.weighted import weighted_sketch
 from twinset.system import batch_sizes
 from twinset.system.arrays import offsets_of, ranges
 
-UNPACKED = 2**25
+UNPACKED = 2**23
 """Bytes of texts unpacked at a time: a long text may have few shingles."""
 
 Keys = npt.NDArray[np.int32]
