@@ -277,10 +277,9 @@ class _Opening:
         splits = files_by_split(folder, *choice, self.options.delimiter)
         if splits is None:
             return None
-        files = {str(folder / name): split for name, split in splits.items()}
-        ours = without_ours(list(files), folder.as_posix(), self.skipped)
-        names = {path: path.removeprefix(str(folder)).lstrip("/") for path in ours}
-        return {name: files[path] for path, name in names.items() if chosen(name, self.options)}
+        files = {str(folder / name): name for name in splits}
+        names = [files[path] for path in without_ours(list(files), folder.as_posix(), self.skipped)]
+        return {name: splits[name] for name in names if chosen(name, self.options)}
 
     @property
     def _rows(self) -> bool:

@@ -153,6 +153,15 @@ def test_links_to_files_are_followed_as_in_the_cache_of_the_hub(folder: Path) ->
     assert read(folder) == {"train": ["test.jsonl row 0", "test.jsonl row 1"]}
 
 
+def test_hidden_files_of_the_present_folder_are_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(with_card(folder, "- config_name: x\n  data_files: data/.hidden.jsonl\n"))
+    (folder / ".top.jsonl").write_text('{"text": "on top"}\n')
+    assert read(Path()) == {"train": ["data/.hidden.jsonl row 0", "data/.hidden.jsonl row 1"]}
+    with_card(folder, "- config_name: x\n  data_files: .top.jsonl\n")
+    assert read(Path()) == {"train": ["on top"]}
+    assert read(Path(), exclude=["top.jsonl"]) == {"train": ["on top"]}
+
+
 def test_results_below_the_folder_are_not_read(folder: Path) -> None:
     twinset.dedup(["one text"], output=folder / "data/out")
     with_card(folder, "- config_name: x\n  data_files: data/**\n")
@@ -201,6 +210,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "an address": (ONE.format("https://a.example/b.csv"), {}, "download other files"),
     "a folder elsewhere": ("- config_name: x\n  data_dir: ../..\n", {}, r"names '\.\./\.\.'; allowed: paths"),
     "no list": ("  en: test.jsonl\n", {}, "configs in its YAML are a dict; allowed: a list of subsets"),
+    "the folder itself": (ONE.format("."), {}, r"names '\.'; allowed: paths and patterns of files"),
+    "the folder, with a slash": (ONE.format("[test.jsonl, ./]"), {}, r"names '\./'; allowed: paths"),
     "a number": (ONE.format(7), {}, "names 7; allowed: paths"),
     "a mapping": (ONE.format("{train: test.jsonl}"), {}, "names a dict; allowed: paths"),
     "a split twice": (

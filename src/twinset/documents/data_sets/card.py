@@ -190,14 +190,14 @@ def _splits(files: Any, subset: str, where: str) -> Iterator[tuple[str, tuple[st
                 where=where,
             )
         for one in globs:
-            _check_inside(one, where)
+            _check_inside(one, where, named=True)
         yield name, tuple(globs)
 
 
-def _check_inside(path: Any, where: str) -> None:
-    """Refuse what is no path below the folder."""
+def _check_inside(path: Any, where: str, *, named: bool = False) -> None:
+    """Refuse what is no path below the folder; with `named`, the folder itself too, which is no file."""
     inside = isinstance(path, str) and path and "\0" not in path and "://" not in path and not path.startswith("/")
-    if not inside or ".." in PurePosixPath(path).parts:
+    if not inside or ".." in PurePosixPath(path).parts or (named and not PurePosixPath(path).parts):
         raise SourceError(
             f"the card names {_shown(path)}; allowed: paths and patterns of files in the folder of the card; "
             f"download other files, or {PATTERN_HINT}",
