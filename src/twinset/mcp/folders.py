@@ -27,6 +27,7 @@ class Folders:
 
     def __init__(self, given: Sequence[str]) -> None:
         self.by_name: dict[str, Path] = {}
+        self._prefixes: dict[str, str] = {}
         for one in given:
             path = Path(os.path.realpath(one))
             if not path.is_dir():
@@ -35,6 +36,8 @@ class Folders:
                 raise OptionError(f"{one} is the whole file system; name a folder within it")
             if self.by_name.setdefault(path.name, path) != path:
                 raise OptionError(f"two folders have the name {path.name!r}; name a folder above both")
+            self._prefixes |= {f"{spelled}/": f"{path.name}/" for spelled in (path, os.path.abspath(one))}
+        self._prefixes = dict(sorted(self._prefixes.items(), key=lambda prefix: -len(prefix[0])))
 
     def __str__(self) -> str:
         return either([f"{name}/" for name in self.by_name])
@@ -89,32 +92,55 @@ class Folders:
 
     def named(self, message: str) -> str:
         """Replace the paths of the folders in a message by their names."""
-        for name, root in sorted(self.by_name.items(), key=lambda one: -len(str(one[1]))):
-            message = message.replace(f"{root}/", f"{name}/")
+        for prefix, name in self._prefixes.items():
+            message = message.replace(prefix, name)
         return message
+
+    def named_id(self, id: str) -> str:
+        """Return an id as it is shown: one that begins with the path of a folder begins with its name instead."""
+        prefix = next((one for one in self._prefixes if id.startswith(one)), "")
+        return self._prefixes.get(prefix, "") + id.removeprefix(prefix)
+
+    def stored_ids(self, id: str) -> list[str]:
+        """Return the ids that are shown like this: itself, and those that begin with the path of a folder."""
+        names = self._prefixes.items()
+        return [id, *(f"{prefix}{id.removeprefix(name)}" for prefix, name in names if id.startswith(name))]
+
+    def named_path(self, path: str) -> str:
+        """Return a path of a summary as it is shown: of an absolute one elsewhere, only the last part."""
+        named = self.named_id(path)
+        return f"…/{Path(named).name}" if os.path.isabs(named) else named
 
     def index(self, name: object) -> Path:
         """Return the path of an index."""
         path = self.resolve("index", name)
         if not path.is_file() or not is_index(str(path)):
             raise OptionError(f"index is {shown_value(name)}, which is not an index; {_HINT}")
-        beside = [Path(f"{path}{ending}") for ending in _BESIDE_INDEX]
-        if linked := next((one for one in beside if one.is_symlink()), None):
-            raise OptionError(f"index is {shown_value(name)}, but {linked.name} beside it is a symbolic link")
+        self.check_index(path)
         return path
+
+    def check_index(self, path: Path) -> None:
+        """Refuse an index with a link beside it, which the database would follow."""
+        if linked := next((one for one in beside_index(path) if one.is_symlink()), None):
+            name = shown_value(self.shown(path))
+            raise OptionError(f"index is {name}, but {linked.name} beside it is a symbolic link")
 
     def result(self, name: object) -> Path:
         """Return the folder of a result; the file of kept rows stands for the folder beside it."""
         path = result_folder(self.resolve("result", name))
         if not path.is_dir() or not is_result(str(path)):
             raise OptionError(f"result is {shown_value(name)}, which is not a result; {_HINT}")
+        self.check_result(path)
+        return path
+
+    def check_result(self, path: Path) -> None:
+        """Refuse a result with a link that leads out of the folders."""
         for entry in (*os.scandir(path), *_scanned(path / "sources")):
             if not self.contain(entry.path):
                 raise OptionError(
-                    f"result is {shown_value(name)}, and {entry.name} in it is a symbolic link that leads out of the "
-                    "folders of this server"
+                    f"result is {shown_value(self.shown(path))}, and {entry.name} in it is a symbolic link that leads "
+                    "out of the folders of this server"
                 )
-        return path
 
     def found(self, below: Path | None = None) -> Iterator[tuple[str, Path]]:
         """Yield ``index`` or ``result``, and the path of each, in order; links and hidden files are left out."""
@@ -142,6 +168,11 @@ class Folders:
 
 
 _HINT = "list_indexes_and_results has the names"
+
+
+def beside_index(path: Path) -> list[Path]:
+    """The files beside an index that a database may open."""
+    return [Path(f"{path}{ending}") for ending in _BESIDE_INDEX]
 
 
 def _scanned(folder: Path) -> list[os.DirEntry[str]]:

@@ -88,7 +88,11 @@ class ListTool(Tool[ListArguments]):
         deadline.check()
         row: dict[str, Any] = {"name": desk.folders.shown(path), "kind": kind, "note": None}
         try:
-            return row | (_index_facts(path) if kind == "index" else _result_facts(path))
+            if kind == "index":
+                desk.folders.check_index(path)
+                return row | _index_facts(path)
+            desk.folders.check_result(path)
+            return row | _result_facts(path)
         except TwinsetError as error:
             return row | {"note": readable(desk.folders.named(str(error)))}
 
@@ -151,7 +155,11 @@ class FindTool(Tool[FindArguments]):
         text = None if given.text is None else desk.check_text("text", given.text)
 
         def ask(index: Index) -> tuple[int, list[dict[str, Any]], str | None]:
-            table = index.query(text, **limits) if given.id is None else index.similar_to(given.id, **limits)
+            if given.id is None:
+                table = index.query(text, **limits)
+            else:
+                stored_id = next((one for one in desk.folders.stored_ids(given.id) if one in index), given.id)
+                table = index.similar_to(stored_id, **limits)
             best = table.slice(0, desk.options.rows)
             rows, store = best.to_pylist(), index.settings.options.store
             if given.texts and store != "text":
@@ -162,6 +170,7 @@ class FindTool(Tool[FindArguments]):
             return table.num_rows, rows, None
 
         found, rows, note = ask_texts(desk, given.index, ask)
+        rows = [{**row, "id": desk.folders.named_id(row["id"])} for row in rows]
         shown, cut = desk.bounds.cut(rows, found, "document")
         return {"index": given.index, "found": found, "answers": shown, "note": joined(cut, note)}
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinset.errors import OptionError, SourceError
-from twinset.mcp.answers import excerpt, joined, readable
+from twinset.mcp.answers import Bounds, excerpt, joined, readable
+from twinset.mcp.folders import beside_index
 from twinset.mcp.index_tools import NOTE, command_of
 from twinset.mcp.schemas import JsonSchema, record, rows_of, values
+from twinset.mcp.sources import OUTSIDE, Choice, is_readable, size_within
 from twinset.mcp.tools import Desk, Tool
 from twinset.mcp.work import Deadline
+from twinset.options.checks import shown_size
 from twinset.options.web.mcp import ExplainArguments, SummaryArguments
 
 if TYPE_CHECKING:
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
     from twinset.results.explain import Account
     from twinset.results.stored import StoredResult
 
+_ENTRIES = 10
+"""Entries of a list of an option that are shown."""
 _CHANGE = {"left": {"type": "string"}, "right": {"type": "string"}}
 _COMPARED: dict[str, type] = {
     "similarity": float, "left_in_right": float, "right_in_left": float, "left_words": int, "right_words": int,
@@ -68,20 +75,19 @@ class ExplainTool(Tool[ExplainArguments]):
             command = command_of(recorded.summary)
             raise OptionError(f"result is {given.result!r}, a result of {command}, which removes nothing")
         deadline.check()
-        told, note = _account(desk, recorded, str(given.id), given.other)
-        members = told.members.slice(0, desk.options.rows).to_pylist()
+        other = None if given.other is None else _stored_id(desk, recorded, given.other)
+        told, note = _account(desk, recorded, _stored_id(desk, recorded, str(given.id)), other, deadline)
+        members = [_named(desk, row) for row in told.members.slice(0, desk.options.rows).to_pylist()]
         shown, cut = desk.bounds.cut(members, told.members.num_rows, "removed document")
         changes, cut_changes = self._changes(desk, told.explanation)
         return {
-            "id": told.id,
             "state": told.state,
-            "cluster": told.cluster,
-            "because": _because(told),
+            **_named(desk, {"id": told.id, "cluster": told.cluster, "other": told.other}),
+            "because": _because(desk, told),
             "members": shown,
-            "other": told.other,
             "comparison": None if told.explanation is None else _compared(told.explanation),
             "changes": changes,
-            "note": joined(told.reason, note, cut, cut_changes),
+            "note": joined(told.reason and desk.folders.named(told.reason), note, cut, cut_changes),
         }
 
     def _changes(self, desk: Desk, explanation: Explanation | None) -> tuple[list[dict[str, Any]], str | None]:
@@ -90,51 +96,88 @@ class ExplainTool(Tool[ExplainArguments]):
         return desk.bounds.cut(changed, len(changed), "change")
 
 
-def _because(told: Account) -> dict[str, Any] | None:
+def _named(desk: Desk, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of ids and scores with its ids as they are shown."""
+    return {name: desk.folders.named_id(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _stored_id(desk: Desk, recorded: StoredResult, id: str) -> str:
+    """Return the id of a document that is shown like this."""
+    for one in desk.folders.stored_ids(id):
+        with suppress(OptionError):
+            recorded.find(one)
+            return one
+    return id
+
+
+def _because(desk: Desk, told: Account) -> dict[str, Any] | None:
     if told.state not in ("removed", "flagged"):
         return None
     ids = told.members["id"].to_pylist()
     row: dict[str, Any] = told.members.slice(ids.index(told.id), 1).to_pylist()[0]
-    return {name: value for name, value in row.items() if name != "id"}
+    return _named(desk, {name: value for name, value in row.items() if name != "id"})
 
 
 def _compared(explanation: Explanation) -> dict[str, Any]:
     return {name: getattr(explanation, name) for name in _COMPARED}
 
 
-def _account(desk: Desk, recorded: StoredResult, id: str, other: str | None) -> tuple[Account, str | None]:
+def _account(
+    desk: Desk, recorded: StoredResult, id: str, other: str | None, deadline: Deadline
+) -> tuple[Account, str | None]:
     """Explain a document; without texts, and with the reason, where they cannot or may not be read."""
     from twinset.results.explain import account
 
-    outside = next((place for place in _places(recorded) if not desk.folders.contain(place)), None)
-    if outside is not None:
-        note = "the texts are not compared, because sources of that run are not in the folders of this server"
-        return account(recorded, id, other, texts=False), note
     try:
-        return account(recorded, id, other), None
-    except SourceError as error:
+        why = _why_not_read(desk, recorded, deadline)
+        if why is None:
+            return account(recorded, id, other), None
+        note = f"the texts are not compared, because {why}"
+    except (OptionError, SourceError) as error:
         note = readable(f"the texts are not compared: {desk.folders.named(str(error))}")
-        return account(recorded, id, other, texts=False), note
+    return account(recorded, id, other, texts=False), note
 
 
-def _places(recorded: StoredResult) -> Iterator[str]:
-    """Yield the paths from which the texts of a result would be read; of a URL, a path that is nowhere."""
+def _why_not_read(desk: Desk, recorded: StoredResult, deadline: Deadline) -> str | None:
+    """Why the sources of a result may not be read; None if they may. Nothing of them is opened but cards."""
+    size, outside = 0, "sources of that run are not in the folders of this server"
+    if recorded.options.index is not None:
+        index = Path(_index_of(recorded))
+        if not all(map(desk.folders.contain, (index, *beside_index(index)))):
+            return outside
+    for path, choice in _places(recorded):
+        if desk.folders.contain(path) and not is_readable(path):
+            if path.exists():
+                return "a source of that run is neither a file nor a folder"
+            continue  # reading says which one is missing
+        one = size_within(desk.folders, path, deadline, choice)
+        if one == OUTSIDE:
+            return outside
+        size += one
+    if size > desk.options.read:
+        return f"the sources of that run have more than {shown_size(desk.options.read)}, which this server reads"
+    return None
+
+
+def _places(recorded: StoredResult) -> Iterator[tuple[Path, Choice]]:
+    """Yield the paths from which the texts of a result would be read, as reading finds them; URLs are nowhere."""
     from twinset.documents.files import is_pattern, matches_of
     from twinset.documents.stored_sources import StoredSource
 
-    if recorded.options.index is not None:
-        yield _index_of(recorded)
     if not recorded.sources.lasting:
         return
-    for place in recorded.sources.places:
+    options = recorded.options
+    for number, place in enumerate(recorded.sources.places):
+        own = number < recorded.sources.against
+        choice = (options.subset, options.data_split) if own else (None, None)
         if isinstance(place, StoredSource):
-            yield str(place.path)
+            yield place.path, (None, None, None)
         elif "://" in str(place):
-            yield os.devnull
-        elif is_pattern(str(place)):
-            yield from matches_of(str(place))
+            yield Path(os.devnull), (None, None, None)
+        elif is_pattern(str(place)) and not os.path.exists(str(place)):
+            yield from ((Path(one), (None, None, None)) for one in matches_of(str(place)) if os.path.isfile(one))
         else:
-            yield str(place)
+            yield Path(str(place)), (*choice, options.delimiter)
 
 
 def _index_of(recorded: StoredResult) -> str:
@@ -197,8 +240,12 @@ class SummaryTool(Tool[SummaryArguments]):
         summary = recorded.summary
         command = command_of(summary)
         given_sources = (*summary["input"]["sources"], *summary["input"]["against"])
-        sources = [name or "(data of a program)" for name in given_sources]
-        shown, cut_sources = desk.bounds.cut([{"name": excerpt(name)} for name in sources], len(sources), "source")
+        sources = [desk.folders.named_path(name) if name else "(data of a program)" for name in given_sources]
+        part = Bounds(desk.options.rows, desk.options.characters // 4)
+        shown, cut_sources = part.cut([{"name": name} for name in sources], len(sources), "source")
+        options = _given_options(desk, recorded)
+        listed = [{"name": name, "value": value} for name, value in options.items()]
+        shown_options, cut_options = part.cut(listed, len(listed), "option")
         clusters, cut = self._clusters(desk, recorded) if command == "dedup" else ([], None)
         audit = summary.get("audit")
         plan = recorded.plan
@@ -208,28 +255,37 @@ class SummaryTool(Tool[SummaryArguments]):
             "counts": {name: summary[name] for name in self.counts if isinstance(summary.get(name), int)},
             "recall": audit and {name: audit[name] for name in ("recall", "low", "high")},
             "plan": str(plan),
-            "options": _given_options(recorded),
+            "options": {row["name"]: row["value"] for row in shown_options},
             "sources": [row["name"] for row in shown],
             "largest_clusters": clusters,
             "seconds": summary["timings"]["seconds"].get("total"),
             "version": str(summary["version"]),
-            "note": joined(cut_sources, cut),
+            "note": joined(cut_sources, cut_options, cut),
         }
 
     def _clusters(self, desk: Desk, recorded: StoredResult) -> tuple[list[dict[str, Any]], str | None]:
         from twinset.results.explain import largest_clusters
 
         table = largest_clusters(recorded)
-        return desk.bounds.cut(table.slice(0, desk.options.rows).to_pylist(), table.num_rows, "cluster")
+        rows = [_named(desk, row) for row in table.slice(0, desk.options.rows).to_pylist()]
+        return desk.bounds.cut(rows, table.num_rows, "cluster")
 
 
-def _given_options(recorded: StoredResult) -> dict[str, Any]:
-    """Return the options of a run that differ from their defaults, each cut to a length that can be read."""
+def _given_options(desk: Desk, recorded: StoredResult) -> dict[str, Any]:
+    """Return the options of a run that differ from their defaults, with the first entries of long lists."""
     defaults = type(recorded.options).defaults()
     given = {}
     for name, value in recorded.summary["options"].items():
         default = defaults.get(name)
         if value != (list(default) if isinstance(default, tuple) else default):
-            given[name] = excerpt(value) if isinstance(value, str) else value
+            given[name] = _shown_option(desk, value)
     return given
 
+
+def _shown_option(desk: Desk, value: Any) -> Any:
+    if isinstance(value, str):
+        return desk.folders.named_path(value)
+    if not isinstance(value, list):
+        return value
+    more = [f"… and {len(value) - _ENTRIES:,} more"] if len(value) > _ENTRIES else []
+    return [*(_shown_option(desk, one) for one in value[:_ENTRIES]), *more]

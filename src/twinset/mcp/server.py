@@ -138,7 +138,8 @@ class _Service:
         tool = self._tools.get(params.name)
         if tool is None:
             raise OptionError(f"there is no tool {shown_value(params.name)}; the tools are {', '.join(self._tools)}")
-        return tool.answer(self._desk, tool.check(params.arguments or {}), deadline)
+        answer = tool.answer(self._desk, tool.check(params.arguments or {}), deadline)
+        return self._desk.bounds.fit(answer)
 
 
 def _load() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from twinset.errors import OptionError
 from twinset.mcp.answers import excerpt
 from twinset.mcp.index_tools import NOTE, ask_texts
 from twinset.mcp.schemas import JsonSchema, columns, record, rows_of, values
+from twinset.mcp.sources import OUTSIDE, is_readable, size_within
 from twinset.mcp.tools import Desk, Tool
 from twinset.mcp.work import Deadline
 from twinset.options.checks import shown_size
@@ -86,7 +86,11 @@ class PassageTool(Tool[PassageArguments]):
         else:
             table = self._in_files(desk, given, text, deadline)
         rows = [
-            {**row, "excerpt": excerpt(text[row["left_start"] : row["left_end"]])}
+            {
+                **row,
+                "right": desk.folders.named_id(row["right"]),
+                "excerpt": excerpt(text[row["left_start"] : row["left_end"]]),
+            }
             for row in table.slice(0, desk.options.rows).to_pylist()
         ]
         shown, note = desk.bounds.cut(rows, table.num_rows, "passage")
@@ -100,7 +104,7 @@ class PassageTool(Tool[PassageArguments]):
         from twinset.jobs.passages import find_passages
 
         path = desk.folders.resolve("source", given.source)
-        check_source(desk, given.source, path)
+        check_source(desk, given.source, path, deadline)
         words = {name: getattr(given, name) for name in ("least", "gap", "run", "crowd") if given.was_given(name)}
         if given.column is not None:
             words["text"] = given.column
@@ -108,26 +112,17 @@ class PassageTool(Tool[PassageArguments]):
         return done.passages
 
 
-def check_source(desk: Desk, name: str | None, path: Path) -> None:
-    """Refuse what is no file or folder, and what is too large to be read for a call."""
+def check_source(desk: Desk, name: str | None, path: Path, deadline: Deadline) -> None:
+    """Refuse what is no file or folder, what is elsewhere, and what is too large to be read for a call."""
     if any(one in str(path) for one in "*?["):
         raise OptionError(f"source is {name!r}, which has one of the characters * ? [ and would be read as a pattern")
-    if not path.is_file() and not path.is_dir():
+    if not is_readable(path):
         raise OptionError(f"source is {name!r}, which is neither a file nor a folder")
-    if _is_larger(path, desk.options.read):
+    size = size_within(desk.folders, path, deadline)
+    if size == OUTSIDE:
+        raise OptionError(f"source is {name!r}, which has a symbolic link that leads out of the folders of this server")
+    if size > desk.options.read:
         most = shown_size(desk.options.read)
         raise OptionError(
             f"source is {name!r}, which has more than {most}; name a part of it, or add it to an index with passages"
         )
-
-
-def _is_larger(path: Path, most: int) -> bool:
-    """Whether a file, or all files of a folder, have more bytes than this."""
-    if path.is_file():
-        return path.stat().st_size > most
-    size = 0
-    for folder, _, names in os.walk(path):
-        size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
-        if size > most:
-            return True
-    return False

@@ -37,7 +37,7 @@ class McpOptions(Options):
     )
     characters: int = option(
         20_000,
-        "Maximum number of characters of the rows of an answer.",
+        "Maximum number of characters of an answer.",
         checks.whole(1_000, 10_000_000),
         "N",
         result=False,
@@ -48,7 +48,7 @@ class McpOptions(Options):
     )
     read: int = option(
         256_000_000,
-        "Maximum size of the files that a text is compared with for passages.",
+        "Maximum size of the files that a call reads: a source of passages, or the sources of a result.",
         checks.size(1, 2**50),
         "SIZE",
         result=False,
