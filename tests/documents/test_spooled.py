@@ -217,10 +217,20 @@ def test_a_run_from_the_web_can_be_explained_later(tmp_path: Path, site: str) ->
     (tmp_path / "site/a.json").write_text(json.dumps(rows))
     result = twinset.dedup(f"{site}/a.json", output=tmp_path / "out")
     assert result.summary["input"]["sources"] == [f"{site}/a.json"]
-    explanation = twinset.open_result(tmp_path / "out").explain("b").explanation
+    explanation = twinset.open_result(tmp_path / "out").explain("b", source=[f"{site}/a.json"]).explanation
     assert explanation is not None
     assert "again" in str(explanation.to_dict())
     gc.collect()  # removes the copy of the file
+
+
+def test_an_address_is_not_fetched_for_its_result_alone(tmp_path: Path, site: str) -> None:
+    line = "some words that are the same in every one of these rows of the table"
+    rows = [{"id": "a", "text": line}, {"id": "b", "text": line + " again"}]
+    (tmp_path / "site/a.json").write_text(json.dumps(rows))
+    done = twinset.dedup(f"{site}/a.json", output=tmp_path / "out")
+    assert done.explain("b").explanation is not None, "the program has named the address"
+    with pytest.raises(SourceError, match=rf"^{site}/a\.json: the summary .* name it with source"):
+        twinset.open_result(tmp_path / "out").explain("b")
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,16 @@ def test_dedup(bucket: Bucket, shards: Path, tmp_path: Path, against: bool) -> N
 def test_a_remote_source_and_a_local_result_can_be_explained(bucket: Bucket, tmp_path: Path) -> None:
     done = twinset.dedup(f"{bucket.url}/pages", output="here", **WORDS)
     removed = done.removed["id"][0].as_py()
-    explained = twinset.open_result("here").explain(removed)
-    assert explained.explanation is not None
+    assert done.explain(removed).explanation is not None, "the program has named the address"
+    asked = len(bucket.gateway.requests)
+    with pytest.raises(SourceError, match=r"no reason to fetch from an address; name it with source"):
+        twinset.open_result("here").explain(removed)
+    assert len(bucket.gateway.requests) == asked
+    pages = [f"{bucket.url}/pages"]
+    assert twinset.open_result("here").explain(removed, source=pages).explanation is not None
     bucket.put("pages/1.parquet", (Path(__file__)).read_bytes())
     with pytest.raises(SourceError, match=r"1\.parquet"):
-        twinset.open_result("here").explain(removed)
+        twinset.open_result("here").explain(removed, source=pages)
 
 
 def test_a_changed_object_is_noticed_though_all_lengths_are_the_same(
@@ -96,9 +101,9 @@ def test_a_changed_object_is_noticed_though_all_lengths_are_the_same(
     bucket.put("pages/1.parquet", Path("changed.parquet").read_bytes())
     changed = [id for id in removed if id in table["url"].to_pylist()]
     with pytest.raises(SourceError, match=r"pages/1\.parquet: was changed since that run"):
-        twinset.open_result("here").explain(changed[0])
+        twinset.open_result("here", source=[f"{bucket.url}/pages"]).explain(changed[0])
     with pytest.raises(SourceError, match=r"pages/1\.parquet: was changed since that run"):
-        twinset.open_result("here").recut(0.9, output="stricter")
+        twinset.open_result("here", source=[f"{bucket.url}/pages"]).recut(0.9, output="stricter")
     assert not Path("stricter").exists()
 
 

@@ -36,7 +36,7 @@ def beside(data: Path) -> Any:
     yield folder
     shutil.rmtree(folder)
     for made in set(data.iterdir()) - before:
-        made.unlink() if made.is_symlink() or made.is_file() else shutil.rmtree(made)
+        shutil.rmtree(made) if made.is_dir() and not made.is_symlink() else made.unlink()
 
 
 def refused(told: Told) -> bool:

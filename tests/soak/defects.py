@@ -1606,6 +1606,7 @@ SQL_AND_CARDS = [
 ]
 
 _LIMITS = "tests/mcp/test_limits.py"
+_WITHIN = "tests/mcp/test_within.py"
 
 AGENTS = [
     Defect(
@@ -1621,11 +1622,41 @@ AGENTS = [
         f"{_LIMITS}::test_names_that_are_refused",
     ),
     Defect("mcp/answers.py", "if left < 0:", "if left < -9_999:", f"{_LIMITS}::test_answers_are_bounded"),
+    Defect(
+        "mcp/sources.py",
+        "if not folders.contain(real):",
+        "if not real:",
+        f"{_WITHIN}::test_the_card_of_a_data_set_leads_nowhere_else",
+    ),
+    Defect(
+        "mcp/answers.py",
+        "if _size(short) <= self.characters:",
+        "if short:",
+        f"{_WITHIN}::test_no_answer_is_longer_than_it_may_be",
+    ),
+    Defect(
+        "mcp/result_tools.py",
+        "and not os.path.exists(str(place)):",
+        "and place:",
+        f"{_WITHIN}::test_a_name_that_looks_like_a_pattern_is_a_file_outside",
+    ),
+    Defect(
+        "mcp/folders.py",
+        'return self._prefixes.get(prefix, "") + id.removeprefix(prefix)',
+        "return id",
+        f"{_WITHIN}::test_paths_of_the_machine_are_not_shown",
+    ),
+    Defect(
+        "results/reopen_sources.py",
+        "if is_address(one) and one not in self.named), None)",
+        "if is_address(one) and one in self.named), None)",
+        "tests/documents/test_spooled.py -k is_not_fetched",
+    ),
     Defect("mcp/tools.py", "if size > self.options.length:", "if size < 0:", f"{_LIMITS}::test_answers_are_bounded"),
     Defect(
         "mcp/result_tools.py",
-        "if outside is not None:",
-        "if outside is recorded:",
+        "if one == OUTSIDE:",
+        "if one == recorded:",
         f"{_LIMITS}::test_texts_of_sources_elsewhere_are_not_read",
     ),
     Defect(

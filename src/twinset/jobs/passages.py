@@ -23,6 +23,7 @@ from twinset.options.passages import PassagesOptions
 from twinset.options.place import Place
 from twinset.options.results import ReportOptions
 from twinset.results.stored_passages import StoredPassages
+from twinset.system.addresses import is_address
 from twinset.wording import counted, quoted
 
 
@@ -58,6 +59,7 @@ class PassagesResult:
         if output.path is not None:
             recorded = StoredPassages(output.path)
             recorded.held = output.held
+            recorded.named = frozenset(filter(is_address, given))
             return cls(recorded)
         return cls(StoredPassages.from_tables(output.summary, output.tables, given))
 

@@ -25,6 +25,7 @@ from twinset.results.describe import dedup_as_html, describe_dedup
 from twinset.results.judged import JudgedResult, id_of
 from twinset.results.open_recorded import open_recorded, read_index_texts
 from twinset.results.stored import StoredResult, read_summary
+from twinset.system.addresses import is_address
 
 if TYPE_CHECKING:
     from twinset.jobs.passages import PassagesResult
@@ -57,12 +58,14 @@ class DedupResult(JudgedResult):
         self._held: object = None
         self._frame: Any = None
         self._ids_only = False
+        self._named: frozenset[object] = frozenset()
 
     @classmethod
     def of(cls, output: Output, sources: tuple[object, ...], options: DedupOptions) -> "DedupResult":
         """Make the result of a run; without a folder, a recut reads the sources again."""
         result = cls(output.summary, output.plan, output.path)
         result._frame, result._tables, result._held = one_frame(sources), dict(output.tables), output.held
+        result._named = frozenset(filter(is_address, (*sources, *options.against)))
         if output.path is None and output.recorded:
             stored = {name: table for name, table in output.tables.items() if name != "kept"}
             given = output.sources or (*sources, *options.against)
@@ -85,6 +88,7 @@ class DedupResult(JudgedResult):
             if self.path is None:
                 raise StateError("this result has no records on this machine, which explain, report and recut need")
             self._recorded = StoredResult(self.path)
+            self._recorded.named = self._named
             self._recorded.earlier_texts = read_index_texts
         return self._recorded
 
@@ -135,6 +139,7 @@ class DedupResult(JudgedResult):
             made, summary = recut.write(clusters, reasons)
             result = DedupResult(summary, self.plan, target)
             result._frame = self._frame
+            result._named = recorded.named | frozenset(filter(is_address, checked.source))
             if target is None:
                 tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
                 result._recorded = recorded.but(summary=summary, tables=tables)

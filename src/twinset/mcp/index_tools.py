@@ -173,4 +173,3 @@ class FindTool(Tool[FindArguments]):
         rows = [{**row, "id": desk.folders.named_id(row["id"])} for row in rows]
         shown, cut = desk.bounds.cut(rows, found, "document")
         return {"index": given.index, "found": found, "answers": shown, "note": joined(cut, note)}
-

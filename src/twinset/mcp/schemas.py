@@ -89,4 +89,3 @@ def _column(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind):
         return "integer"
     return "number" if pa.types.is_floating(kind) else "string"
-

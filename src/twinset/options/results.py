@@ -17,7 +17,7 @@ __all__ = ["ExplainOptions", "ExportVerdictsOptions", "PrecisionOptions", "Recut
            "SampleVerdictsOptions", "user_name"]  # fmt: skip
 
 _SOURCE = (
-    "New path of a source of the result that has moved; give all sources, in their original order.",
+    "Path of a source of the result that has moved, or its address; give all sources, in their original order.",
     checks.items(str),
     "PATH",
 )
@@ -95,7 +95,7 @@ class RecutOptions(RunOptions):
     )
     source: tuple[object, ...] = option(
         (),
-        "New path of a SOURCE of OUT that has moved; give all sources, in their original order.",
+        "Path of a SOURCE of OUT that has moved, or its address; give all sources, in their original order.",
         checks.items(object),
         "PATH",
     )

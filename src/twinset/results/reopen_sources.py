@@ -70,6 +70,8 @@ class ReopenedSources:
         self.folder, self.left_out = run.get("folder"), tuple(run.get("left_out", ()))
         self.outputs = [folder] if folder.name else []
         self._ids_of = ids_of
+        self.named: frozenset[object] = frozenset()
+        """Addresses that the caller named for the run; those of a summary alone are not fetched."""
         self._trusted: set[int] = set()
 
     @property
@@ -135,6 +137,10 @@ class ReopenedSources:
         signed = next((one for one in places if isinstance(one, str) and is_address(one) and one.endswith("?…")), None)
         if signed is not None:
             raise SourceError("a signed address is not stored; give it again with --source", where=signed)
+        unnamed = next((one for one in places[len(self.moved) :] if is_address(one) and one not in self.named), None)
+        if unnamed is not None:
+            why = "the summary of a result is no reason to fetch from an address; name it with --source"
+            raise SourceError(why, where=str(unnamed))
         if missing and not self.moved:
             raise SourceError("this source no longer exists; give its new path with --source", where=missing[0])
         options, left_out = exclude_outputs(self.options, self.outputs, places, self.left_out)

@@ -68,6 +68,8 @@ class StoredResult:
     """Returns the texts of documents of an index; set by callers that can open one."""
     held: object = None
     """Whatever must live as long as the sources."""
+    named: frozenset[object] = frozenset()
+    """Addresses that the caller named for the run; others are not fetched."""
 
     def __init__(self, folder: Path | str, moved: Sequence[object] = ()) -> None:
         self.folder = result_folder(folder)
@@ -296,10 +298,12 @@ class StoredResult:
     @cached_property
     def sources(self) -> ReopenedSources:
         """The reopened sources."""
-        return ReopenedSources(
+        sources = ReopenedSources(
             self.options, self.table("sources"), self.summary["input"], self.summary["timings"], self.moved,
             self.folder, self._ids_of,
         )  # fmt: skip
+        sources.named = self.named
+        return sources
 
     def _ids_of(self, part: int) -> list[str]:
         rows = pc.equal(self.documents["part"], pa.scalar(part, pa.uint32()))
