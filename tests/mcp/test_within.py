@@ -63,16 +63,18 @@ def test_the_card_of_a_data_set_leads_nowhere_else(agent: Agent, data: Path, bes
     assert "sources of that run are not in the folders of this server" in told["note"]
 
 
-def test_links_of_a_data_set_within_the_folders_are_read_and_weighed(data: Path, beside: Path) -> None:
+def test_links_of_a_data_set_within_the_folders_are_read_and_weighed(agent: Agent, data: Path, beside: Path) -> None:
     (data / "blobs").mkdir()
     (data / "blobs" / "1").write_text(f"{TIDE}\n" * 300)
     (with_card(data / "set", "*.txt") / "a.txt").symlink_to("../blobs/1")
-    with Agent([data]) as agent:
-        told = agent.call("find_passages", text=TIDE, source="data/set", least=8)
-        assert told["found"] > 0
-        assert {row["right"].rpartition(":")[0] for row in told["passages"]} == {"data/set/a.txt"}
-    with Agent([data], "--read", "20kB") as agent:
-        assert "has more than 20 kB" in agent.call("find_passages", text=TIDE, source="data/set").error
+    told = agent.call("find_passages", text=TIDE, source="data/set", least=8)
+    assert told["found"] > 0
+    assert {row["right"].rpartition(":")[0] for row in told["passages"]} == {"data/set/a.txt"}
+    with Agent([data], "--read", "400B") as small:
+        assert "has more than 400 bytes" in small.call("find_passages", text=TIDE, source="data/set").error
+        told = small.call("explain_removal", result="data/clean", id="rose-hall")
+        assert (told["state"], told["cluster"], told["comparison"]) == ("removed", "rose", None)
+        assert "the sources of that run have more than 400 bytes" in told["note"]
 
 
 def test_links_in_a_folder_without_a_card_are_not_read(agent: Agent, data: Path, beside: Path) -> None:
@@ -122,13 +124,6 @@ def test_a_list_names_nothing_of_results_outside(agent: Agent, data: Path, besid
         assert "documents" not in rows[name]
 
 
-def test_sources_of_a_result_have_a_size_too(data: Path, beside: Path) -> None:
-    with Agent([data], "--read", "400B") as agent:
-        told = agent.call("explain_removal", result="data/clean", id="rose-hall")
-        assert (told["state"], told["cluster"], told["comparison"]) == ("removed", "rose", None)
-        assert "the sources of that run have more than 400 B" in told["note"]
-
-
 def test_paths_of_the_machine_are_not_shown(agent: Agent, data: Path, beside: Path) -> None:
     rows = data / "rows.txt"
     rows.write_text(f"{ROSE}\n{ROSE} hall\n{TIDE}\n")
@@ -163,7 +158,7 @@ def test_no_answer_is_longer_than_it_may_be(tmp_path: Path) -> None:
     out = [f"no-{'such-file' * 10}-{number}" for number in range(2000)]
     twinset.dedup(folder / "texts", exclude=out, output=folder / "excluded")
     with twinset.Index.create(folder / "long.twinset", shingle="word:3", passages=6) as index:
-        index.add({id: f"{ROSE} {id[-1]}" for id in letters})
+        index.add({f"{number}{letters[0][:1000]}": f"{ROSE} {number}" for number in range(9)})
     short = {f"{number}": f"{ROSE} {number % 7} {TIDE} {number}" for number in range(60)}
     twinset.dedup(short, shingle="word:3", threshold=0.4, output=folder / "family")
     for most in (20_000, 1_000):
@@ -185,4 +180,4 @@ def test_no_answer_is_longer_than_it_may_be(tmp_path: Path) -> None:
         assert answers["explained"]["id"].endswith("…")
         assert len(answers["excluded"]["options"].get("exclude", [])) <= 11
         assert answers["family"]["because"]["because_of"] == "0"
-    assert "options are shown" in answers["excluded"]["note"]
+    assert "the first 0 of 1 option" in answers["excluded"]["note"]

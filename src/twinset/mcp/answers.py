@@ -28,8 +28,10 @@ class Bounds:
     rows: int
     characters: int
 
-    def cut(self, rows: Iterable[Mapping[str, Any]], total: int, noun: str) -> tuple[list[dict[str, Any]], str | None]:
-        """Return the rows that fit in three quarters of an answer, and a note on the others if there are any.
+    def cut(
+        self, rows: Iterable[Mapping[str, Any]], total: int, noun: str, share: float = 0.75
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Return the rows that fit in a share of an answer, and a note on the others if there are any.
 
         Examples
         --------
@@ -39,7 +41,7 @@ class Bounds:
         'the first 1 of 2 documents are shown; the server answers with up to 20 characters'
         """
         shown: list[dict[str, Any]] = []
-        left, reason = self.characters * 3 // 4, counted(self.rows, "row")
+        left, reason = int(self.characters * share), counted(self.rows, "row")
         for row in rows:
             if len(shown) == self.rows:
                 break

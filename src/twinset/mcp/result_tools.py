@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twinset.errors import OptionError, SourceError
-from twinset.mcp.answers import Bounds, excerpt, joined, readable
+from twinset.mcp.answers import excerpt, joined, readable
 from twinset.mcp.folders import beside_index
 from twinset.mcp.index_tools import NOTE, command_of
 from twinset.mcp.schemas import JsonSchema, record, rows_of, values
@@ -241,11 +241,10 @@ class SummaryTool(Tool[SummaryArguments]):
         command = command_of(summary)
         given_sources = (*summary["input"]["sources"], *summary["input"]["against"])
         sources = [desk.folders.named_path(name) if name else "(data of a program)" for name in given_sources]
-        part = Bounds(desk.options.rows, desk.options.characters // 4)
-        shown, cut_sources = part.cut([{"name": name} for name in sources], len(sources), "source")
+        shown, cut_sources = desk.bounds.cut([{"name": name} for name in sources], len(sources), "source", 0.25)
         options = _given_options(desk, recorded)
         listed = [{"name": name, "value": value} for name, value in options.items()]
-        shown_options, cut_options = part.cut(listed, len(listed), "option")
+        shown_options, cut_options = desk.bounds.cut(listed, len(listed), "option", 0.25)
         clusters, cut = self._clusters(desk, recorded) if command == "dedup" else ([], None)
         audit = summary.get("audit")
         plan = recorded.plan
