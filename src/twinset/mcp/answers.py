@@ -63,9 +63,9 @@ class Bounds:
 
         Examples
         --------
-        >>> bounds = Bounds(rows=50, characters=240)
+        >>> bounds = Bounds(rows=50, characters=300)
         >>> bounds.fit({"id": "a", "members": [{"id": "b" * 60}] * 9, "note": None})["note"]
-        'members: only the first 1 of 9 are shown, since an answer has up to 240 characters'
+        'members: only the first 1 of 9 are shown, since an answer has up to 300 characters'
         >>> len(bounds.fit({"id": "a" * 900, "note": None})["id"])
         150
         """
