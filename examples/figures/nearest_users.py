@@ -79,7 +79,7 @@ def draw(numbers: figure_files.Numbers, place: Path) -> None:
         lambda path: curve_figure(
             {names[number]: line for number, line in numbers["lines"].items()},
             path,
-            x="similarity of the neighbours, or more",
+            x="minimum similarity of the neighbours",
             y="share of the users",
             title=f"The nearest of {numbers['users']:,} users",
             vline={f"nine of ten users have ten: {numbers['threshold']:g}": numbers["threshold"]},
