@@ -92,4 +92,4 @@ def draw(numbers: figure_files.Numbers, place: Path) -> None:
 
 if __name__ == "__main__":
     given = figure_files.parser(__doc__).parse_args()
-    figure_files.run(given, "nearest-users", lambda: measure(20_000 if given.out else 1_000), draw)
+    figure_files.run(given, "nearest-users", lambda: measure(20_000 if given.out else 500), draw)

@@ -82,4 +82,4 @@ def draw(numbers: figure_files.Numbers, place: Path) -> None:
 
 if __name__ == "__main__":
     given = figure_files.parser(__doc__).parse_args()
-    figure_files.run(given, "sparse-compared", lambda: measure(20_000 if given.out else 2_000), draw)
+    figure_files.run(given, "sparse-compared", lambda: measure(20_000 if given.out else 1_000), draw)
