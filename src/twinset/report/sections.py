@@ -32,18 +32,21 @@ def lead(numbers: Numbers) -> str:
     near = f"at least {options.threshold:g} similar"
     if numbers.by_distance:
         near = f"at most {numbers.format_score(numbers.reach)} apart"
-    why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
+    one = summary["removed"] == 1
+    each = "as a near-duplicate: it is" if one else "as near-duplicates: each is"
+    why = f"{each} {near} to one that is kept{of_index}."
     if numbers.contained:
-        why = f"because a kept one contains at least {options.threshold:g} of each."
+        why = f"because a kept one contains at least {options.threshold:g} of {'it' if one else 'each'}."
     if numbers.by_distance:
-        why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
+        why = f"{each} {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
-        why = f"because they are connected to a kept one through pairs {near}."
+        why = f"because {'it is' if one else 'they are'} connected to a kept one through pairs {near}."
     documents = counted(summary["documents"], numbers.noun)
     judged = (summary.get("verdicts") or {}).get("removed", 0)
     if judged:
         why += f" For {judged:,} of these, people judged the two to be duplicates, whatever their score."
-    return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
+    are = "is" if summary["kept"] == 1 else "are"
+    return f"Of {documents}, {summary['kept']:,} {are} kept and {summary['removed']:,} {done} {why}"
 
 
 def figures(numbers: Numbers) -> str:
