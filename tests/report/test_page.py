@@ -204,7 +204,7 @@ def test_one_document_is_kept_and_one_removed(tmp_path: Path) -> None:
     for words, told in (
         ({}, "1 is kept and 1 removed as a near-duplicate: it is at least 0.6 similar to one that is kept."),
         ({"cluster": "components"}, "1 is kept and 1 removed because it is connected to a kept one through pairs at"),
-        ({"contained": True}, "1 is kept and 1 removed because a kept one contains at least 0.6 of it."),
+        ({"contained": 0.6}, "1 is kept and 1 removed because a kept one contains at least 0.6 of it."),
     ):
         folder = tmp_path / "-".join(["made", *words])
         folder.mkdir()
