@@ -88,6 +88,23 @@ def test_pairs_of_vectors(call: Call, vectors: Path) -> None:
     assert (done["pairs"], done["plan"]["limit"]) == (60, None)
 
 
+def test_the_ten_nearest_of_a_picture_among_twenty_thousand(call: Call, tmp_path: Path) -> None:
+    """Pictures as vectors: 8 × 8 levels of grey. One that is in the collection is asked for, a little darker."""
+    collection = np.random.default_rng(3).integers(0, 256, (20_000, 64)).astype(np.float32)
+    asked = np.maximum(collection[12_345] - 9, 0)
+    np.save(tmp_path / "collection.npy", collection)
+    np.save(tmp_path / "asked.npy", asked[None])
+    words = ("--vectors", "--top", 10, "--distance", 1e6, "--exact")
+    done = call("pairs", "asked.npy", "--against", "collection.npy", *words)
+    assert done.code == 0, done.err
+    rows = [line.split(",") for line in done.out.splitlines()[1:]]
+    apart = np.linalg.norm(collection.astype(float) - asked, axis=1)
+    nearest = np.argsort(apart, kind="stable")[:10]
+    assert [right.strip('"').rpartition(":")[2] for _, right, _ in rows] == [str(row) for row in nearest]
+    assert [float(distance) for *_, distance in rows] == pytest.approx(apart[nearest].tolist())
+    assert nearest[0] == 12_345
+
+
 @pytest.mark.parametrize("columns", [30, 40, 80])
 def test_a_table_of_pairs_fits_the_window(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -29,7 +29,7 @@ TABLE = pa.table(
 )
 
 
-# Every byte has one of four values in every run, and all four in the long runs.
+# Every third byte has one of four values in every run, and every byte all four in the long runs.
 few_or_all = pytest.mark.parametrize("values", ["few", pytest.param("all", marks=pytest.mark.soak)])
 
 

@@ -121,6 +121,7 @@ def test_the_documentation_shows_a_figure_and_says_in_words_what_it_shows(name: 
 
 def test_the_figures_go_as_far_as_they_should() -> None:
     small, large = kept(FIGURES, "run-time-small"), kept(FIGURES, "run-time")
+    assert (small["collection"], small["threshold"]) == ("Short answers", 0.6)
     for numbers, sizes in ((small, range(10, 101, 10)), (large, (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000))):
         assert [n for n, _ in numbers["measured"]["Twinset (LSH)"]] == list(sizes)
         for search in ("naive search, compiled", "naive search, plain Python"):
@@ -128,6 +129,9 @@ def test_the_figures_go_as_far_as_they_should() -> None:
     for name in ("share-found", "share-found-clough"):
         numbers = kept(FIGURES, name)
         assert numbers["seeds"] == 1000
+        # The old rule with 100 hashes, then the plan, each for nine thresholds.
+        assert [row["threshold"] for row in numbers["rows"]] == [tenth / 10 for tenth in range(1, 10)] * 2
+        assert {row["hashes"] for row in numbers["rows"][:9]} == {100}
         for row in numbers["rows"]:
             # Four standard errors, as if the pairs of a run were all found or all missed: below that is no chance.
             error = (row["expected"] * (1 - row["expected"]) / numbers["seeds"]) ** 0.5

@@ -74,7 +74,7 @@ def test_the_least_budget_is_kept_by_codes(tmp_path: Path, corpus: Path) -> None
     assert peak <= 1.1 * 512 * MB
 
 
-@pytest.mark.parametrize("words", [("passages",), ("trim",)])
+@pytest.mark.parametrize("words", [("passages",), pytest.param(("trim",), marks=pytest.mark.soak)])
 def test_the_least_budget_is_kept_by_passages(tmp_path: Path, corpus: Path, words: tuple[str, ...]) -> None:
     peak, _ = peak_of(*words, corpus / "in.parquet", "-o", tmp_path / "out", "--memory", "512MB", "--threads", "2")
     assert peak <= 1.4 * 512 * MB

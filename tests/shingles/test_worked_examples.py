@@ -29,6 +29,37 @@ def test_counts(text: str, spec: str, shingles: int, distinct: int) -> None:
     assert twinset.compare(text, "", shingle=spec, bag=True).left_shingles == shingles
 
 
+@pytest.mark.parametrize(
+    ("text", "spec", "shingles"),
+    [
+        ("abcab", "char:2", ["ab", "bc", "ca"]),
+        ("abcdabd", "char:2", ["ab", "bc", "cd", "da", "bd"]),
+        ("Nadal", "char:2", ["Na", "ad", "da", "al"]),
+        ("Nadal", "char:3", ["Nad", "ada", "dal"]),
+        ("Nadia", "char:2", ["Na", "ad", "di", "ia"]),
+        ("a rose is a rose is a rose", "word:4", ["a rose is a", "rose is a rose", "is a rose is"]),
+        (
+            "The quick brown fox jumps over the lazy dog",
+            "word:5",
+            ["The quick brown fox jumps", "quick brown fox jumps over", "brown fox jumps over the",
+             "fox jumps over the lazy", "jumps over the lazy dog"],
+        ),
+    ],
+)  # fmt: skip
+def test_these_shingles_and_no_others(text: str, spec: str, shingles: list[str]) -> None:
+    """A text of k tokens is a single shingle, so each one can be looked for."""
+    for one in shingles:
+        found = twinset.compare(text, one, shingle=spec, lowercase=False)
+        assert (found.left_shingles, found.right_shingles, found.shared) == (len(shingles), 1, 1)
+
+
+@pytest.mark.parametrize(("twice", "in_set", "in_bag"), [("abab", 1, 2), ("bcbc", 1, 1), ("caca", 1, 1)])
+def test_the_bag_of_abcab_has_ab_twice(twice: str, in_set: int, in_bag: int) -> None:
+    """Each text has one of the shingles twice, and another one that is not in "abcab"."""
+    for bag, shared in ((False, in_set), (True, in_bag)):
+        assert twinset.compare("abcab", twice, shingle="char:2", bag=bag).shared == shared
+
+
 def test_the_very_shingles() -> None:
     seen = dict(zip(["ab", "bc", "ca", "ab"], hashes_of(["abcab"], shingle="char:2")[0], strict=True))
     assert hashes_of(["ab", "bc", "ca"], shingle="char:2") == [[seen["ab"]], [seen["bc"]], [seen["ca"]]]
@@ -48,19 +79,20 @@ def test_bags_count_repeats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "similarity"),
+    ("left", "right", "similarity", "distance"),
     [
-        ("chair desk rug keyboard mouse", "chair rug keyboard", 3 / 5),
-        ("a b c d e", "c d e f g h", 3 / 8),
-        ("r1 r3 r4 r5", "r1 r4 r5", 3 / 4),
-        ("r2 r3 r5", "r1 r3 r5 r6", 2 / 5),
-        ("r1 r4", "r2 r3 r4", 1 / 4),
+        ("chair desk rug keyboard mouse", "chair rug keyboard", 3 / 5, 2 / 5),
+        ("a b c d e", "c d e f g h", 3 / 8, 5 / 8),
+        ("r1 r3 r4 r5", "r1 r4 r5", 3 / 4, 1 / 4),
+        ("r2 r3 r5", "r1 r3 r5 r6", 2 / 5, 3 / 5),
+        ("r1 r2 r5 r6 r7", "r1 r2 r3 r6", 3 / 6, 3 / 6),
+        ("r1 r4", "r2 r3 r4", 1 / 4, 3 / 4),
+        ("r1 r2 r6 r7", "r3 r4 r5", 0, 1),
     ],
 )
-def test_jaccard_of_sets(left: str, right: str, similarity: float) -> None:
+def test_jaccard_of_sets(left: str, right: str, similarity: float, distance: float) -> None:
     found = twinset.compare(left, right, shingle="word:1")
-    assert found.similarity == similarity
-    assert found.distance == 1 - similarity
+    assert (found.similarity, found.distance) == (similarity, distance)
 
 
 def test_order_is_nothing_to_single_words_and_something_to_pairs_of_words() -> None:

@@ -1399,6 +1399,20 @@ LEARNING = [
     Defect("textbook/traces.py", "if row in column:", "if row in columns[0]:", "tests/textbook/test_traces.py"),
 ]
 
+_EXAMPLES, _TABLES_SHOWN = "tests/textbook/test_worked_examples.py", "tests/textbook/test_worked_tables.py"
+
+WORKED = [
+    Defect("jobs/compare.py", "distance=1.0 - sim", "distance=sim", "tests/shingles/test_worked_examples.py"),
+    Defect("shingles/texts.py", "options.spaces else DROP", "options.spaces else SQUEEZE",
+           "tests/textbook/test_sets.py -k paper"),
+    Defect("evaluation/sweep.py", "documents * (documents - 1) // 2", "documents * (documents - 1)",
+           f"{_EXAMPLES} -k million"),
+    Defect("plan/ranking.py", 'L={count}", count, k)', 'L={count}", k, count)', f"{_TABLES_SHOWN} -k families"),
+    Defect("textbook/banding.py", "similarity**rows_per_band) ** n_bands", "similarity**n_bands) ** rows_per_band",
+           f"{_EXAMPLES} -k bands"),
+    Defect("textbook/minhash.py", "min(position(item) for", "max(position(item) for", f"{_EXAMPLES} -k sent"),
+]  # fmt: skip
+
 _WARC = "tests/documents/pages/test_warc.py"
 _EXTRACT = "tests/documents/pages/test_extract.py"
 _DEEPEST = "test_the_deepest_page_that_is_read"
@@ -1769,6 +1783,6 @@ REMOTE = [
 
 DEFECTS: list[Defect] = [
     *(*BATCHES, *RESULTS, *INTERVALS, *PLANS, *KERNELS, *READING, *REPLACING, *WORDS, *INDEX, *CONTAINMENT),
-    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING),
+    *(*PASSAGES, *TRIM, *SAMPLES, *INDEX_PASSAGES, *SPARK, *SERVICE, *VERDICTS, *REVIEW, *LEARNING, *WORKED),
     *(*PAGES, *SPARSE, *NEAREST, *PICTURES, *COLUMNS, *SQL_AND_CARDS, *AGENTS, *INSTALL, *SITE, *REMOTE),
 ]

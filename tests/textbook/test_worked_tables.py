@@ -263,12 +263,43 @@ def test_the_plan_prints_the_table_of_twenty_bands_of_five(run: Run) -> None:
         assert float(one) <= float(other)
 
 
+def test_the_plan_says_how_often_one_band_agrees_and_all_twenty_miss(run: Run) -> None:
+    """Not quite all digits are those of the documents, which go on from the rounded 0.328, and cut off 0.04749."""
+    compared = json.loads(run("plan", "--compare", "1x5", "--compare", "20x5", "--json").stdout)["compared"]
+    one, twenty = ({round(s, 2): found for s, found in curve["curve"]} for curve in compared)
+    assert f"{one[0.8]:.3f}" == "0.328"
+    assert f"{one[0.3]:.5f}" == "0.00243"
+    assert 1 - twenty[0.8] == pytest.approx(0.00035, abs=0.00001)
+    assert twenty[0.8] == pytest.approx(0.99965, abs=0.00001)
+    assert twenty[0.3] == pytest.approx(0.0474, abs=0.0001)
+
+
+def test_the_plan_has_the_four_families(run: Run) -> None:
+    """k bits from 1 to 10 in a table, 1 to 10 tables of a bit, and 1 to 50 tables of 5 bits and of 10."""
+    families = ("1-10,1", "1,1-10", "5,1-50", "10,1-50")
+    words = [word for family in families for word in ("--family", family)]
+    compared = json.loads(run("plan", *words, "--json").stdout)["compared"]
+    assert len(compared) == 10 + 10 + 50 + 50
+    curves = {one["name"]: {round(s, 2): found for s, found in one["curve"]} for one in compared}
+    for name, similarity, found in (
+        ("k=1 L=1", 0.3, 0.3),
+        ("k=10 L=1", 0.5, 1 / 1024),
+        ("k=1 L=10", 0.5, 1023 / 1024),
+        ("k=5 L=50", 0.5, 0.7956),
+        ("k=10 L=50", 0.5, 0.0477),
+        ("k=10 L=50", 0.8, 0.9966),
+    ):
+        assert curves[name][similarity] == pytest.approx(found, abs=0.00005)
+
+
 @pytest.mark.parametrize(
     ("left", "right", "shingle", "counts", "similarity"),
     [
         ("Nadal", "Nadia", "char:2", (4, 4, 2), 2 / 6),
         ("chair desk rug keyboard mouse", "chair rug keyboard", "word:1", (5, 3, 3), 3 / 5),
         ("a b c d e", "c d e f g h", "word:1", (5, 6, 3), 3 / 8),
+        ("r1 r3 r4 r5", "r1 r4 r5", "word:1", (4, 3, 3), 3 / 4),
+        ("r2 r3 r5", "r1 r3 r5 r6", "word:1", (3, 4, 2), 2 / 5),
         ("r1 r2 r5 r6 r7", "r1 r2 r3 r6", "word:1", (5, 4, 3), 3 / 6),
         ("abcab", "abc", "char:2", (3, 2, 2), 2 / 3),
     ],

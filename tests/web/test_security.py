@@ -289,6 +289,10 @@ def test_a_browser_gets_a_page_instead_of_json(server: Server) -> None:
     assert reply.status == 401
     assert reply.headers["content-type"].startswith("text/html")
     assert b"/?token=TOKEN" in reply.body
+    assert b"To the start" not in reply.body  # it would be refused, too
+    lost = server.get("/no-such-page", Accept="text/html,*/*")
+    assert lost.status == 404
+    assert b"<a href=/>To the start</a>" in lost.body
 
 
 def test_two_servers_have_cookies_of_their_own(serve: Serve, file: str) -> None:

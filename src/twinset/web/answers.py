@@ -42,6 +42,12 @@ _STATUS: tuple[tuple[type[TwinsetError], int], ...] = (
 )
 """The status of each error; the first that fits."""
 
+_PAGE = (
+    "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+    "<meta name=color-scheme content='light dark'><title>Twinset</title><main>"
+)
+"""The beginning of a page that refuses: without a style sheet, which a client without a token may not read."""
+
 
 class Refused(Exception):
     """A request that is refused: the status, a code for programs, and a message of one line."""
@@ -74,8 +80,8 @@ def refusal(scope: Scope, refused: Refused, extra: dict[str, str] | None = None)
     """Return the answer: JSON for programs, a page for a browser."""
     headers = {**refused.headers, **(extra or {})}
     if wants_page(scope):
-        title = f"{refused.status}: {escape(refused.message)}"
-        page = f"<!doctype html><html lang=en><meta charset=utf-8><title>Twinset</title><main><h1>{title}</h1></main>"
+        back = "<p><a href=/>To the start</a></p>" if refused.status == 404 else ""
+        page = f"{_PAGE}<h1>{refused.status}: {escape(refused.message)}</h1>{back}</main>"
         return Response(page, refused.status, headers, "text/html; charset=utf-8")
     body = orjson.dumps({"error": {"code": refused.code, "message": refused.message, **refused.facts}})
     return Response(body, refused.status, headers, "application/json")

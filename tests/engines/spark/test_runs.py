@@ -225,7 +225,8 @@ def cancel_when(context: Any, started: Path) -> Callable[[], None]:
     return stop
 
 
-def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("job", ["dedup", pytest.param("find_pairs", marks=pytest.mark.soak)])
+def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path, job: str) -> None:
     """Sources and results on a file system that Spark knows and this machine does not."""
     write_source(tmp_path / "pages")
     (tmp_path / "results").mkdir()
@@ -233,18 +234,17 @@ def test_addresses_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> No
     for name, folder in links.items():
         spark.conf.set(name, folder)
     try:
-        scratch = {"scratch": "viewfs://bucket/results/scratch"}
-        jobs = (("dedup", "pages/*.parquet", OPTIONS, {}), ("find_pairs", "pages", PAIRS, scratch))
-        for job, pages, options, more in jobs:
-            source, output = f"viewfs://bucket/{pages}", f"viewfs://bucket/results/{job}"
-            getattr(twinset, job)(source, engine="spark", output=output, **options, **more)
-            is_answer_of_one_machine(tmp_path / "results" / job, job, **options)
-            with pytest.raises(OutputError, match=f"{output} exists"):
-                getattr(twinset, job)(source, engine="spark", output=output, **options)
+        pages, options = {"dedup": ("pages/*.parquet", OPTIONS), "find_pairs": ("pages", PAIRS)}[job]
+        source, output = f"viewfs://bucket/{pages}", f"viewfs://bucket/results/{job}"
+        scratch = "viewfs://bucket/results/scratch"
+        getattr(twinset, job)(source, engine="spark", output=output, scratch=scratch, **options)
+        is_answer_of_one_machine(tmp_path / "results" / job, job, **options)
+        with pytest.raises(OutputError, match=f"{output} exists"):
+            getattr(twinset, job)(source, engine="spark", output=output, **options)
         [own] = (tmp_path / "results" / "scratch").iterdir()  # a folder of the run in one that others may use
         assert own.name.startswith("twinset-")
         assert not list(own.rglob("*.parquet"))
-        assert not (tmp_path / "results" / "find_pairs" / "_steps").exists()
+        assert not (tmp_path / "results" / job / "_steps").exists()
     finally:
         for name in links:
             spark.conf.unset(name)

@@ -75,7 +75,10 @@ def test_all_documents_are_compared(new_index: NewIndex, store: str) -> None:
     assert len(rows(index.query(TEXTS["all"], contained=0.5))) > 100, "30 words are found in 20,000"
 
 
-@pytest.mark.parametrize("store", ["text", "shingles"])
+BY_TURNS = [("sqlite", "text"), ("sqlite", "shingles"), ("postgres", "text")]
+
+
+@pytest.mark.parametrize(("place", "store"), BY_TURNS, indirect=["place"])
 def test_documents_are_chosen_by_samples(new_index: NewIndex, store: str) -> None:
     index = new_index(shingle="word:1", store=store, contained=True)
     index.add(TEXTS)
@@ -163,6 +166,7 @@ def test_sets(new_index: NewIndex, contained: bool) -> None:
     assert [row[0] for row in rows(index.query({"q": ["coal", "gold"]}, contained=0.5))] == ["c"]
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # what is found depends on samples, not on their place
 @pytest.mark.parametrize("least", LEAST)
 def test_the_recall_is_kept_through_the_index(new_index: NewIndex, least: float) -> None:
     """Pairs exactly at the limit, all of other words: each is a trial of its own."""

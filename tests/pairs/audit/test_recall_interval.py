@@ -260,15 +260,16 @@ def misses_in_families(dice: random.Random) -> list[str]:
     return made + family(dice, 50, 1, 2)
 
 
+@pytest.mark.parametrize("runs", [30, pytest.param(100, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("corpus", [small_families, misses_in_families])
-def test_the_interval_holds_the_true_recall(corpus: Any) -> None:
+def test_the_interval_holds_the_true_recall(corpus: Any, runs: int) -> None:
     """At least 93 of 100 runs with 4 bands of 8 rows, which find about three quarters; true recall by brute force."""
     listed = list(dict.fromkeys(corpus(random.Random(7))))
     true = len(oracles.pairs({str(n): text for n, text in enumerate(listed)}, 0.8))
     held, widths, recalls = 0, [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", twinset.PlanWarning)
-        for seed in range(100):
+        for seed in range(runs):
             words = {"n_bands": 4, "rows_per_band": 8, "n_hashes": 32, "threads": 1, "seed": seed}
             found = twinset.find_pairs(listed, audit=60, **words).summary
             recall, audit = found["pairs"] / true, found["audit"]
@@ -276,7 +277,7 @@ def test_the_interval_holds_the_true_recall(corpus: Any) -> None:
             widths.append(audit["high"] - audit["low"])
             recalls.append(recall)
     assert 0.4 < np.mean(recalls) < 0.9  # weakened as meant
-    assert held >= 93
+    assert held >= 0.93 * runs
     assert np.mean(widths) < 0.4  # and it says something
 
 

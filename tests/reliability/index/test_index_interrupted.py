@@ -23,8 +23,12 @@ from twinset.errors import StateError
 from twinset.index.settings import FORMAT
 from twinset.index.sqlite import tables
 
-KILLS = 12
 TEXTS = {f"doc-{number}": text_of(number // 4, number) for number in range(600)}
+
+
+@pytest.fixture(params=[5, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
+def kills(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
 class Homes:
@@ -94,7 +98,7 @@ def strike(kills: int, start: Callable[[], Child], after: Callable[[bool], None]
     assert early, "no kill came in time"
 
 
-def test_making(nursery: Nursery, homes: Homes) -> None:
+def test_making(nursery: Nursery, kills: int, homes: Homes) -> None:
     made: list[str] = []
 
     def start() -> Child:
@@ -107,10 +111,10 @@ def test_making(nursery: Nursery, homes: Homes) -> None:
             assert not done
         is_whole(made[-1], {})
 
-    strike(KILLS, start, after)
+    strike(kills, start, after)
 
 
-def test_compacting(nursery: Nursery, homes: Homes, exported: Path) -> None:
+def test_compacting(nursery: Nursery, kills: int, homes: Homes, exported: Path) -> None:
     url = homes.new()
     twinset.Index.import_from(exported, url).close()
     sizes = []
@@ -123,14 +127,14 @@ def test_compacting(nursery: Nursery, homes: Homes, exported: Path) -> None:
             index.remove(more)
         return nursery.start("compact", url)
 
-    strike(KILLS, start, lambda done: is_whole(url))
+    strike(kills, start, lambda done: is_whole(url))
     with twinset.Index.open(url) as index:
         index.compact()
         assert index.stats()["bytes"]["total"] < 0.95 * sizes[0]
     is_whole(url)
 
 
-def test_migrating(nursery: Nursery, homes: Homes, exported: Path) -> None:
+def test_migrating(nursery: Nursery, kills: int, homes: Homes, exported: Path) -> None:
     newest = homes.new()
     twinset.Index.import_from(exported, newest).close()
     made: list[str] = []
@@ -147,7 +151,7 @@ def test_migrating(nursery: Nursery, homes: Homes, exported: Path) -> None:
         assert twinset.Index.migrate(made[-1], timeout=300) in ((FORMAT,) if done else (1, FORMAT))
         is_whole(made[-1])
 
-    strike(KILLS, start, after)
+    strike(kills, start, after)
 
 
 MOVED = {
@@ -188,7 +192,7 @@ def settings_of(db: Any) -> dict[str, str]:
     return {**dict(db.execute("SELECT name, value FROM settings").fetchall()), "format": "1"}
 
 
-def test_exporting(nursery: Nursery, homes: Homes, exported: Path, tmp_path: Path) -> None:
+def test_exporting(nursery: Nursery, kills: int, homes: Homes, exported: Path, tmp_path: Path) -> None:
     url = homes.new()
     twinset.Index.import_from(exported, url).close()
     whole, out = pq.read_table(exported), tmp_path / "out.parquet"
@@ -200,10 +204,10 @@ def test_exporting(nursery: Nursery, homes: Homes, exported: Path, tmp_path: Pat
             out.unlink()
         is_whole(url)
 
-    strike(KILLS, lambda: nursery.start("export", url, out), after)
+    strike(kills, lambda: nursery.start("export", url, out), after)
 
 
-def test_importing(nursery: Nursery, homes: Homes, exported: Path) -> None:
+def test_importing(nursery: Nursery, kills: int, homes: Homes, exported: Path) -> None:
     made: list[str] = []
 
     def start() -> Child:
@@ -218,7 +222,7 @@ def test_importing(nursery: Nursery, homes: Homes, exported: Path) -> None:
                 twinset.Index.import_from(exported, made[-1]).close()
         is_whole(made[-1])
 
-    strike(KILLS, start, after)
+    strike(kills, start, after)
 
 
 def rows_there(url: str) -> int:

@@ -18,8 +18,8 @@ from tests.reliability.index.index_work import MORE_TABLES, OPTIONS
 from tests.reliability.ledger import Ledger
 from tests.reliability.nursery import KILLED, Child, Nursery
 
-KILLS, SOAK_KILLS = 15, 1000
-KILLS_MORE, SOAK_KILLS_MORE = 6, 250  # for each table that is there with an option
+KILLS, SOAK_KILLS = 8, 1000
+KILLS_MORE, SOAK_KILLS_MORE = 4, 250  # for each table that is there with an option
 
 
 def kill_loop(

@@ -89,6 +89,22 @@ def test_the_nearest_in_another_folder(folder: Path) -> None:
     assert shown == {**wanted, "equal.png": "00.png"}
 
 
+@pytest.mark.soak
+def test_the_ten_nearest_of_a_picture_in_a_folder_of_twenty_thousand(tmp_path: Path) -> None:
+    (tmp_path / "collection").mkdir()
+    for number in range(20_000):
+        (tmp_path / f"collection/{number:05d}.png").write_bytes(encoded(scene(number, 32, 24)))
+    (tmp_path / "asked.jpg").write_bytes(EDITS["JPEG, quality 75"](scene(12_345, 32, 24)))
+    found = pairs_of(twinset.find_pairs(tmp_path / "asked.jpg", against=[tmp_path / "collection"], images=True, top=10))
+    every = grids(tmp_path)
+    layouts = dict(zip(every, colour_layouts(np.stack(list(every.values()))).astype(float), strict=True))
+    asked = layouts.pop("asked.jpg")
+    apart = sorted((float(np.linalg.norm(one - asked)), Path(name).name) for name, one in layouts.items())[:10]
+    assert [right for _, right, _ in found] == [name for _, name in apart]
+    assert [far for *_, far in found] == pytest.approx([far for far, _ in apart], abs=1e-6)
+    assert found[0][1] == "12345.png"
+
+
 def test_a_clean_folder(folder: Path, tmp_path: Path) -> None:
     done = twinset.dedup(folder, images=True, output=tmp_path / "OUT", copy=True)
     kept = [f"{seed:02d}.png" for seed in range(FAMILIES)]
