@@ -165,8 +165,11 @@ def fetch_sources(
             if outlined and options.images:  # of pictures nothing is needed
                 continue
             format, codec = format_of(name)
-            beginning = Beginning.of(copy, options.format or format, codec) if outlined else None
-            if tables and (options.format or format, codec) == ("parquet", None):
+            format = options.format or format
+            if not tables or (source.is_pattern and options.format is None and is_plain(name)):
+                format = "text"
+            beginning = Beginning.of(copy, format, codec) if outlined else None
+            if (format, codec) == ("parquet", None):
                 footers.append(copy)
             elif beginning is not None:
                 begun.append(beginning)

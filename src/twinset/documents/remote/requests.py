@@ -46,11 +46,11 @@ class Requests:
             try:
                 return request()
             except TransientError as error:
-                if attempt == _TRIES or (first and error.unreachable) or self._stopped.is_set():
+                pause = min(_LONGEST_PAUSE, batch_sizes.FETCH_PAUSE * 2 ** (attempt - 1)) * random.uniform(0.5, 1)
+                is_last = attempt == _TRIES or (first and error.unreachable)
+                if is_last or self._stopped.wait(pause):
                     tries = "" if attempt == 1 else f" ({attempt} tries)"
                     raise FetchError(f"{error}{tries}", where=str(address)) from None
-                pause = min(_LONGEST_PAUSE, batch_sizes.FETCH_PAUSE * 2 ** (attempt - 1))
-                self._stopped.wait(pause * random.uniform(0.5, 1))
         raise StateError("no attempt was made")
 
     def make(self, requests: Sequence[Callable[[], None]], threads: int, noun: str, done: str) -> None:
