@@ -195,7 +195,7 @@ def test_where_one_split_is_read_a_data_set_with_splits_says_what_to_choose(tmp_
     with twinset.Index.create(tmp_path / "texts.twinset") as index:
         for given in (splits, streams):
             message = (
-                rf"an? {type(given).__name__} has several splits \('train', 'test'\), and one of them is read here: "
+                rf"an? {type(given).__name__} has splits \('train', 'test'\), and one of them is read here: "
                 r"choose it, such as data\['train'\]"
             )
             for read in (twinset.sketch, index.add):

@@ -156,7 +156,7 @@ class PythonSources:
     def _mapping(self, given: Mapping[Any, Any], source: int) -> Part:
         if has_splits(given):
             raise SourceError(
-                f"{with_article(type(given).__name__)} has several splits ({shown_names(list(given))}), and one of "
+                f"{with_article(type(given).__name__)} has splits ({shown_names(list(given))}), and one of "
                 f"them is read here: choose it, such as data[{next(iter(given), 'train')!r}]"
             )
         if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
