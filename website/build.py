@@ -16,6 +16,8 @@ from website.stage import Stage, copy_assets
 
 HERE = Path(__file__).resolve().parent
 _NAVIGATION = "nav = []"
+_MISSING = "404.html"
+"""The page for addresses without one; the generator's loads its styles from the root of the server only."""
 _MARK = "llms.txt"
 """A file that only a built site has."""
 
@@ -42,6 +44,7 @@ def build(root: Path, folder: Path) -> int:
         if done.returncode:
             raise BuildError(f"Zensical refuses the pages:\n{done.stdout}{done.stderr}")
         llms.write(stage.sections, pages, project / "site")
+        shutil.copyfile(HERE / _MISSING, project / "site" / _MISSING)
         folder.parent.mkdir(parents=True, exist_ok=True)
         if folder.exists():
             shutil.rmtree(folder)

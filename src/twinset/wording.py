@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
-    "DIGITS", "MARGIN", "at_line", "at_row", "counted", "either", "quoted", "reason", "score", "share", "with_article",
+    "DIGITS", "MARGIN", "at_line", "at_row", "counted", "counted_files", "either", "quoted", "reason", "score", "share",
+    "with_article",
 ]  # fmt: skip
 
 DIGITS = 4
@@ -29,6 +30,19 @@ def counted(number: int, one: str, more: str | None = None) -> str:
     ('1 pair', '1,200 pairs', '0 copies')
     """
     return f"{number:,} {one if number == 1 else one + 's' if more is None else more}"
+
+
+def counted_files(names: Sequence[str], more: str = "") -> str:
+    """Count files and folders, whose names end with a slash; `more` stands before the nouns.
+
+    Examples
+    --------
+    >>> counted_files(["a.csv", "b.csv"]), counted_files(["old/"], "more "), counted_files(["a.csv", "old/"])
+    ('2 files', '1 more folder', '1 file and 1 folder')
+    """
+    folders = sum(name.endswith("/") for name in names)
+    counts = [(len(names) - folders, f"{more}file"), (folders, f"{more}folder")]
+    return " and ".join(counted(count, noun) for count, noun in counts if count) or counted(0, f"{more}file")
 
 
 def either(names: Sequence[str]) -> str:

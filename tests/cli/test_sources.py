@@ -47,13 +47,13 @@ def test_the_last_lines_of_a_folder_of_texts(call: Call, tmp_path: Path) -> None
     (tmp_path / "in/a.txt").write_bytes(text(1).encode() + b" caf\xe9")
     (tmp_path / "in/b.txt").write_text(text(2))
     done = call("dedup", "in", "-o", "out")
-    assert "skipped 2 hidden files and links, such as in/.git (hidden)\n" in done.err
+    assert "skipped 2 hidden files and links, such as in/.git/ (hidden)\n" in done.err
     assert "undecodable bytes in a.txt; --encoding names another encoding, such as cp1252\n" in done.out
     assert "files to keep: out/kept.txt (a list; --copy copies them to out/kept)\n" in done.out
-    assert ["in/.git", "hidden"] in json.loads((tmp_path / "out/summary.json").read_text())["skipped"]
+    assert ["in/.git/", "hidden"] in json.loads((tmp_path / "out/summary.json").read_text())["skipped"]
     done = call("dedup", "in", "-o", "copied", "--copy")
     assert "clean data: copied/kept\nfiles to keep: copied/kept.txt\n" in done.out
-    assert "skipped  2 files, such as in/.git (hidden)" in call("dedup", "in", "--dry-run").out
+    assert "skipped  1 file and 1 folder, such as in/.git/ (hidden)" in call("dedup", "in", "--dry-run").out
 
 
 def test_python_is_not_spoken_of_on_the_command_line(call: Call) -> None:

@@ -39,10 +39,10 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
     assert rows.ids == ["B.txt", "a-1.rst", "a/b/c", "a/z.md", "b.txt"]
     assert rows.texts[2] == b"text of a/b/c"
     assert sources.skipped == [
-        ((tmp_path / name).as_posix(), reason)
+        (f"{tmp_path}/{name}", reason)
         for name, reason in (
             ("picture.png", "a binary file"),
-            (".git", "hidden"),
+            (".git/", "hidden"),
             (".hidden.txt", "hidden"),
             ("link.txt", "a symbolic link"),
             ("linked", "a symbolic link"),
@@ -311,17 +311,36 @@ def test_what_twinset_wrote_is_no_document(tmp_path: Path, result: Path) -> None
         index.add(["a"], ["some words"])
     sources = opened(tmp_path)
     assert read_all(sources).ids == ["a.txt", "d/b.txt", "e/summary.json", "plain.twinset", "x.twinset-state/notes.txt"]
-    found = {Path(name).relative_to(tmp_path).as_posix(): reason.split(";")[0] for name, reason in sources.skipped}
+    found = {name.removeprefix(f"{tmp_path}/"): reason.split(";")[0] for name, reason in sources.skipped}
     made, stopped = "the result of an earlier run", "the state of a run that was interrupted or is still running"
     assert found == {
-        "d/out": made,
-        "d/out.twinset-state": stopped,
-        "out": made,
-        "out.twinset-state": stopped,
+        "d/out/": made,
+        "d/out.twinset-state/": stopped,
+        "out/": made,
+        "out.twinset-state/": stopped,
         "news.twinset": "an index",
     }
     assert sources.skipped == opened(tmp_path).skipped
     assert len(opened(tmp_path, exclude=("out", "out.twinset-state")).skipped) == 1
+
+
+def test_results_of_passages_and_trim_are_no_documents(tmp_path: Path) -> None:
+    fill(tmp_path, "a.txt", "b.txt")
+    twinset.find_passages(tmp_path, output=str(tmp_path / "found/"))
+    twinset.find_passages(tmp_path, output=tmp_path / "found.csv")
+    twinset.trim(tmp_path, output=tmp_path / "trimmed")
+    sources = opened(tmp_path)
+    assert read_all(sources).ids == ["a.txt", "b.txt"]
+    tables, made = "the tables of an earlier run", "the result of an earlier run; to read the kept documents, name its"
+    assert sources.skipped == [
+        (f"{tmp_path}/found/", tables),
+        (f"{tmp_path}/found.csv", "the passages of an earlier run; to read them, name the file"),
+        (f"{tmp_path}/found.csv.details/", tables),
+        (f"{tmp_path}/trimmed/", f"{made} subfolder kept"),
+    ]
+    assert opened(f"{tmp_path}/*").skipped[:1] == [(f"{tmp_path}/found.csv", sources.skipped[1][1])]
+    with pytest.raises(SourceError, match="this is the tables of an earlier run"):
+        opened(tmp_path / "found")
 
 
 def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None:
@@ -331,7 +350,7 @@ def test_results_among_tables_and_patterns(tmp_path: Path, result: Path) -> None
     assert [part.format for part in opened(tmp_path).parts] == ["jsonl"]
     sources = opened(f"{tmp_path}/**/*.jsonl")
     assert [part.name for part in sources.parts] == [(tmp_path / "in.jsonl").as_posix()]
-    assert [name for name, _ in sources.skipped] == [(tmp_path / "out").as_posix()]
+    assert [name for name, _ in sources.skipped] == [f"{tmp_path}/out/"]
     for named in (tmp_path / "out/kept", f"{tmp_path}/out/kept/*.jsonl"):
         assert "jsonl" in [part.format for part in opened(named, include=("*.jsonl",)).parts]
     with pytest.raises(SourceError, match="this is the result of an earlier run; to read the kept"):

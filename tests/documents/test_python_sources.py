@@ -259,5 +259,6 @@ def test_data_sets_of_hugging_face(tmp_path: Path) -> None:
         assert (rows.texts, rows.ids) == (texts, ["3", "1"])
     assert twinset.dedup(chosen).kept.column_names == ["id", "text", "tags"]
     assert read_all(opened(data.select([]), scratch=tmp_path / "none")).texts == []
-    with pytest.raises(SourceError, match=r"a DatasetDict of tables is several sources: give .*\['train'\], or all"):
+    says = r"a DatasetDict has splits \('train'\), and .*: choose it, such as data\['train'\]"
+    with pytest.raises(SourceError, match=says):
         opened(datasets.DatasetDict({"train": data}), scratch=tmp_path)

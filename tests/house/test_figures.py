@@ -105,7 +105,7 @@ def test_every_figure_of_the_documentation_lies_there_with_its_numbers() -> None
         *S_CURVES,
         *("run-time", "run-time-small", "share-found", "share-found-clough"),
         *("evaluate-f1", "evaluate-precision-recall", "evaluate-shares", "containment", "xor-hashes"),
-        *("vectors-found", "codes-found", "sketch-errors", "users-found"),
+        *("vectors-found", "codes-found", "sketch-errors", "users-found", "nearest-users", "sparse-compared"),
     }
     endings = (".json", ".svg", ".png")
     assert {path.name for path in FIGURES.iterdir()} == {name + ending for name in names for ending in endings}
@@ -162,3 +162,20 @@ def test_users_with_few_items_are_found_as_surely_as_those_with_many() -> None:
             chance = textbook.band_probability(similarity, bands, rows)
             spread = (chance * (1 - chance) / numbers["pairs"]) ** 0.5
             assert share == pytest.approx(chance, abs=5 * spread + 1e-9), (name, similarity)
+
+
+def test_more_neighbours_are_less_similar_and_more_pairs_than_needed_reach_their_threshold() -> None:
+    numbers = kept(FIGURES, "nearest-users")
+    one, three, ten = ([share for _, share in numbers["lines"][count]] for count in ("1", "3", "10"))
+    assert all(a >= b >= c for a, b, c in zip(one, three, ten, strict=True))
+    assert dict(numbers["lines"]["10"])[numbers["threshold"]] >= 0.9
+    assert numbers["rows"] == 10 * numbers["users"] < numbers["pairs at it"]
+    assert 0 < numbers["compared"] < numbers["users"] ** 2
+
+
+def test_each_step_of_the_search_for_sparse_vectors_leaves_fewer_pairs() -> None:
+    numbers = kept(FIGURES, "sparse-compared")
+    sharing, met, multiplied, found = ([count for _, count in line] for line in numbers["lines"].values())
+    assert numbers["articles"] ** 2 / 2 > sharing[0] > met[0]
+    assert all(a > b >= c > 0 for a, b, c in zip(met, multiplied, found, strict=True))
+    assert met == sorted(met, reverse=True)

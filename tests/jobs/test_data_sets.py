@@ -187,3 +187,18 @@ def test_rows_on_the_disk_stay_there(tmp_path: Path) -> None:
     assert twinset.dedup(data, batch_bytes=1024).mask.tolist() == done.mask.tolist()
     assert grown < 30e6  # of 80 MB
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["data.arrow"]
+
+
+def test_where_one_split_is_read_a_data_set_with_splits_says_what_to_choose(tmp_path: Path) -> None:
+    splits = datasets.DatasetDict({"train": data_set(["one text"]), "test": data_set(["another"])})
+    streams = datasets.IterableDatasetDict({name: rows.to_iterable_dataset() for name, rows in splits.items()})
+    with twinset.Index.create(tmp_path / "texts.twinset") as index:
+        for given in (splits, streams):
+            message = (
+                rf"an? {type(given).__name__} has splits \('train', 'test'\), and one of them is read here: "
+                r"choose it, such as data\['train'\]"
+            )
+            for read in (twinset.sketch, index.add):
+                with pytest.raises(twinset.SourceError, match=f"^{message}$"):
+                    read(given)
+        assert index.add(splits["train"]).added == len(twinset.sketch(splits["train"])) == 1

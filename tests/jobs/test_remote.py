@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -157,6 +158,73 @@ def test_passages_and_trim(bucket: Bucket, shards: Path, tmp_path: Path) -> None
     assert done.cuts.num_rows > 0
 
 
+def test_a_recut_to_a_bucket(bucket: Bucket, shards: Path, tmp_path: Path) -> None:
+    first = twinset.dedup(shards, output="first", threshold=0.7, **WORDS)
+    for name in ("recut", "recut.parquet"):
+        first.recut(0.98, output=f"local/{name}")
+        out = f"{bucket.url}/out/{name}"
+        done = first.recut(0.98, output=out)
+        assert done.removed.num_rows == done.summary["removed"] < first.summary["removed"]
+        assert done.explain(done.removed["id"][0].as_py()).state == "removed"
+        with pytest.raises(OutputError, match=f"^{out} exists; choose another output, or replace it"):
+            first.recut(0.9, output=out)
+    files = [path for path in Path("local").rglob("*") if path.is_file()]
+    here = {path.relative_to("local").as_posix(): path.read_bytes() for path in files}
+    there = {key.removeprefix("out/"): bucket.get(key) for key in bucket.keys("out/")}
+    different = {one for one in here.keys() | there.keys() if here.get(one) != there.get(one)}
+    assert different == {one for one in here if one.endswith("summary.json")}
+    assert first.recut(0.8, output=out, force=True).summary["options"]["threshold"] == 0.8
+    with pytest.raises(OutputError, match=r"would be replaced, and .* is read from there"):
+        twinset.dedup(f"{bucket.url}/pages", **WORDS).recut(0.9, output=f"{bucket.url}/pages", force=True)
+    del done
+    assert {path.name for path in tmp_path.iterdir()} == {"first", "local"}
+
+
+def test_a_changed_object_is_refused_before_anything_is_written(bucket: Bucket, shards: Path) -> None:
+    twinset.dedup(f"{bucket.url}/pages", output="first", **WORDS)
+    table = pq.read_table(shards / "2.parquet")
+    pq.write_table(table.slice(1), "other.parquet")
+    bucket.put("pages/2.parquet", Path("other.parquet"))
+    told = Told()
+    with pytest.raises(SourceError, match=r"pages/2\.parquet: was changed since that run"):
+        twinset.open_result("first").recut(0.9, output="again", progress=told)
+    assert "writing" not in told.stages
+    assert "clustering" in told.stages
+
+
+class Told:
+    """Receives the progress of a run."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.notes: list[str] = []
+
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> None:
+        """Note a stage."""
+        self.stages.append(name)
+
+    def advance(self, n: int = 1) -> None:
+        """Nothing is counted."""
+
+    def note(self, text: str) -> None:
+        """Keep a note."""
+        self.notes.append(text)
+
+
+def test_the_example_cleans_the_shards_of_a_bucket(bucket: Bucket, shards: Path, tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "clean_a_bucket.py"
+    words = [f"{bucket.url}/pages/", f"{bucket.url}/clean", "--text", "body", "--id", "url"]
+    done = subprocess.run([sys.executable, str(example), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    local = twinset.dedup(shards, output="local", **WORDS)
+    same(tmp_path / "local", bucket.save("clean", tmp_path / "saved"))
+    pairs = twinset.find_pairs(shards, **WORDS).summary["pairs"]
+    assert pq.read_table(io.BytesIO(bucket.get("clean-pairs.parquet"))).num_rows == pairs
+    first = local.removed["id"][0].as_py()
+    assert f"{first} is removed: " in done.stdout
+    assert f"clean shards are in {bucket.url}/clean/kept" in done.stdout
+
+
 def test_an_index_of_remote_documents(bucket: Bucket, shards: Path, tmp_path: Path) -> None:
     create = twinset.Index.create
     with create("local.twinset", seed=1) as local, create("remote.twinset", seed=1) as remote:
@@ -169,7 +237,7 @@ def test_an_index_of_remote_documents(bucket: Bucket, shards: Path, tmp_path: Pa
 
 def test_other_commands_write_to_this_machine_only(bucket: Bucket, tmp_path: Path) -> None:
     source, out = f"{bucket.url}/pages", f"{bucket.url}/sketches.parquet"
-    with pytest.raises(OptionError, match=rf"the output is {out}, but only dedup, pairs, passages and trim write to"):
+    with pytest.raises(OptionError, match=rf"the output is {out}, but only dedup, pairs, passages, recut and trim"):
         twinset.sketch(source, output=out, **WORDS)
     with pytest.raises(OptionError, match="nothing can be written there"):
         twinset.dedup(source, output="https://example.org/clean", **WORDS)
@@ -177,9 +245,6 @@ def test_other_commands_write_to_this_machine_only(bucket: Bucket, tmp_path: Pat
         twinset.dedup(source, output=bucket.url, **WORDS)
     with pytest.raises(OptionError, match="a result is opened from this machine; copy it here first"):
         twinset.open_result(f"{bucket.url}/clean")
-    result = twinset.dedup(source, **WORDS)
-    with pytest.raises(OptionError, match="only dedup, pairs, passages and trim write to"):
-        result.recut(0.9, output=f"{bucket.url}/recut")
     assert not list(tmp_path.iterdir())
 
 

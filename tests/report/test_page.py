@@ -190,7 +190,7 @@ def test_long_texts_are_cut_and_very_long_ones_not_compared(tmp_path: Path, monk
         ({"flag": True}, "7 are kept and 6 flagged as near-duplicates"),
         ({"cluster": "components"}, "they are connected to a kept one through pairs"),
         ({"cluster": "complete"}, "all its documents are near each other"),
-        ({"threshold": 0.999}, "12 are kept and 1 removed"),
+        ({"threshold": 0.999}, "12 are kept and 1 removed as a near-duplicate: it is at least 0.999 similar to one"),
         ({"floor": 0.3}, "The search went down to 0.3; pairs below 0.6 remove nothing."),
         ({"audit": 0}, "This run was not audited"),
         ({"include": ["<b>&\"'"]}, "include <b>&\"'"),
@@ -198,6 +198,18 @@ def test_long_texts_are_cut_and_very_long_ones_not_compared(tmp_path: Path, monk
 )
 def test_other_kinds_of_runs(tmp_path: Path, words: dict[str, Any], told: str) -> None:
     assert told in words_of(page_of(made(tmp_path, **words)))
+
+
+def test_one_document_is_kept_and_one_removed(tmp_path: Path) -> None:
+    for words, told in (
+        ({}, "1 is kept and 1 removed as a near-duplicate: it is at least 0.6 similar to one that is kept."),
+        ({"cluster": "components"}, "1 is kept and 1 removed because it is connected to a kept one through pairs at"),
+        ({"contained": 0.6}, "1 is kept and 1 removed because a kept one contains at least 0.6 of it."),
+    ):
+        folder = tmp_path / "-".join(["made", *words])
+        folder.mkdir()
+        out = made(folder, {"a": text(1), "b": near(1, 30, "x")}, **words)
+        assert f"Of 2 documents, {told}" in words_of(page_of(out))
 
 
 @pytest.mark.parametrize("texts", [{}, {"one": "a lonely text of a few words"}, {"none": "", "nothing": "…"}])

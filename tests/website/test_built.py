@@ -157,3 +157,7 @@ def test_the_markdown_of_pages_leads_from_one_to_another(site: Path) -> None:
         assert text.strip() in whole
         for target in re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", text):
             assert (site / place.parent / target).exists(), f"{place} links to {target}"
+
+
+def test_the_page_for_missing_pages_is_ours(clone: Path, site: Path) -> None:
+    assert (site / "404.html").read_bytes() == (clone / "website" / "404.html").read_bytes()

@@ -41,7 +41,7 @@ NOT_FOLLOWED = ("hidden", "a symbolic link")
 """Reasons for which entries of a folder are not looked at."""
 
 Skipped = list[tuple[str, str]]
-"""Files and folders that are skipped, each with the reason."""
+"""Files and folders that are skipped, each with the reason; the name of a folder ends with a slash."""
 
 
 def format_of(name: str) -> tuple[str, str | None]:
@@ -112,19 +112,20 @@ def _walk(folder: str, below: str, options: ReadOptions, skipped: Skipped) -> It
             raise SourceError(f"cannot be read: {error.strerror}", where=folder) from error
         if options.on_error != "skip":
             raise SourceError(f"cannot be read: {error.strerror}; {_LEAVE_OUT}", where=folder) from error
-        skipped.append((Path(folder).as_posix(), f"cannot be read: {error.strerror}"))
+        skipped.append((f"{Path(folder).as_posix()}/", f"cannot be read: {error.strerror}"))
         return
     if reason := why_our_folder(folder, [entry.name for entry in entries]):
         if not below:
             raise SourceError(f"this is {reason}", where=folder)
-        skipped.append((Path(folder).as_posix(), reason))
+        skipped.append((f"{Path(folder).as_posix()}/", reason))
         return
     details = {entry.name for entry in entries if entry.name.endswith(DETAILS_ENDING)}
     for entry in entries:
         name = below + entry.name
         if entry.name.startswith(".") or entry.is_symlink():
-            if chosen(f"{name}/" if entry.is_dir(follow_symlinks=False) else name, options):
-                skipped.append((Path(entry.path).as_posix(), NOT_FOLLOWED[not entry.name.startswith(".")]))
+            mark = "/" if entry.is_dir(follow_symlinks=False) else ""
+            if chosen(name + mark, options):
+                skipped.append((Path(entry.path).as_posix() + mark, NOT_FOLLOWED[not entry.name.startswith(".")]))
             continue
         if entry.is_dir(follow_symlinks=False):
             if not any(_holds(name, pattern) for pattern in options.exclude):
@@ -189,7 +190,7 @@ def without_ours(matches: list[str], pattern: str, skipped: Skipped) -> list[str
             skipped.append((Path(match).as_posix(), reason))
         elif not any(ours[folder] for folder in above):
             left.append(match)
-    skipped += [(folder.as_posix(), reason) for folder, reason in ours.items() if reason]
+    skipped += [(f"{folder.as_posix()}/", reason) for folder, reason in ours.items() if reason]
     return left
 
 
@@ -238,6 +239,52 @@ def why_not_text_by_name(name: str, options: ReadOptions, *, has_nul: bool = Fal
     if known is None or not (known.binary or has_nul):
         return None
     return f"a {known.name} {AMONG_TEXTS}; name it as a source, or select it with --include '*{Path(name).suffix}'"
+
+
+def reads_tables(names: Sequence[str], options: ReadOptions) -> bool:
+    """Whether a folder with these files is read as tables: it has tables and, besides, only documentation."""
+    if of_columns(options) or options.images:
+        return of_columns(options)
+    if options.format is not None:
+        return options.format != "text"
+    names = [name for name in names if not is_marker(name)]
+    found = {format_of(name)[0] for name in names if not is_plain(name)}
+    beside = "csv" if found & DELIMITERS.keys() else "parquet"
+    return bool(found) and all(is_documentation(name, beside) for name in names if is_plain(name))
+
+
+def of_columns(options: ReadOptions) -> bool:
+    """Whether items are made of columns, or of arrays."""
+    return options.item_kind not in ("text", "images")
+
+
+def why_no_table(name: str, options: ReadOptions) -> str | None:
+    """Why a file of a folder of tables is skipped; None if it is a table."""
+    if is_marker(name):
+        return "a marker file of a table"
+    if options.format is not None:
+        return "documentation beside tables" if describes(name) else None
+    if not is_plain(name):
+        return None
+    if of_columns(options):
+        return f"not a table, but {options.item_flag} needs tables"
+    return "documentation or settings beside tables"
+
+
+def why_no_document(path: str, shown: str, options: ReadOptions) -> str | None:
+    """Why a file among others is skipped; None if it is a document."""
+    if options.html and not options.include and not is_page(shown):
+        return NOT_PAGE
+    if not options.images:
+        return why_not_text(path, shown, format_of(path)[1], options, among=True)
+    return why_no_picture(path)
+
+
+def why_no_picture(name: str) -> str | None:
+    """Why a file is skipped where pictures are compared, judging by its name."""
+    from twinset.documents.items.image_files import is_picture
+
+    return None if is_picture(name) else "not a picture, judging by its extension"
 
 
 def why_not_opened(path: str, name: str, options: ReadOptions) -> str | None:

@@ -79,6 +79,7 @@ def file_part(file: SourceFile, kept: PurePosixPath, options: ReadOptions) -> Pa
     else:
         part = part_class(FORMATS[kind])(*where)
     part.kept_name, part.partition, part.partition_by, part.data_split = kept, partition, by, file.split
+    part.size = part.size if file.copy is None else file.copy.size  # the copy may be cut after its beginning
     return part
 
 
@@ -107,7 +108,8 @@ def document_file(file: SourceFile, kept: PurePosixPath) -> DocumentFile:
     shown = str(below) if file.folder is not None else file.shown
     # A name that is not UTF-8 cannot be an id; it is escaped as Python does.
     id = shown.encode("utf-8", "backslashreplace").decode()
-    return DocumentFile(str(file.path), id, kept, file.source, file.codec, about.st_size, about.st_mtime_ns)
+    size = about.st_size if file.copy is None else file.copy.size
+    return DocumentFile(str(file.path), id, kept, file.source, file.codec, size, about.st_mtime_ns)
 
 
 def look_inside(file: SourceFile) -> None:

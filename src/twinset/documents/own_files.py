@@ -15,7 +15,8 @@ from twinset.options.place import DETAILS_ENDING, VERDICTS_ENDING
 from twinset.options.sketch import SketchOptions
 
 STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
-_TABLE = "pairs.parquet"  # every result folder has it
+_PASSAGES = "passages.parquet"
+_TABLES = {"pairs.parquet", _PASSAGES, "cuts.parquet"}  # every result folder has one of them
 _KEYS = ("check", "files", "hash_scheme", "version")
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a database
@@ -32,7 +33,7 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
 
 def why_our_result(summary: str, names: Sequence[str]) -> str | None:
     """Why a folder with these names is skipped: its file summary.json, found at the path `summary`, is ours."""
-    if "summary.json" not in names or _TABLE not in names or not _is_summary(summary):
+    if "summary.json" not in names or _TABLES.isdisjoint(names) or not _is_summary(summary):
         return None
     if "kept" not in names:
         return "the tables of an earlier run"
@@ -73,11 +74,13 @@ def _has_mark(path: str, mark: bytes) -> bool:
 
 
 def why_our_rows(path: str) -> str | None:
-    """Why a file is skipped: an earlier run wrote its kept rows there; None otherwise."""
+    """Why a file is skipped: an earlier run wrote its kept rows, or its passages, there; None otherwise."""
     details = f"{path}{DETAILS_ENDING}"
-    if not os.path.isdir(details) or why_our_folder(details, names_in(details)) is None:
+    names = names_in(details) if os.path.isdir(details) else []
+    if why_our_folder(details, names) is None:
         return None
-    return "the kept rows of an earlier run; to read them, name the file"
+    rows = "passages" if _PASSAGES in names else "kept rows"
+    return f"the {rows} of an earlier run; to read them, name the file"
 
 
 _O = TypeVar("_O", bound=Any)

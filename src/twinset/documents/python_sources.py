@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from twinset.documents.compressed import writing
 from twinset.documents.data_sets.part import DataSetPart
-from twinset.documents.data_sets.splits import Split, is_data_set
+from twinset.documents.data_sets.splits import Split, has_splits, is_data_set
 from twinset.documents.formats.jsonl import JsonLinesPart
 from twinset.documents.formats.memory_tables import SpooledPart, stream_of, table_part
 from twinset.documents.formats.python_objects import check_array, items_part, plain_text
@@ -31,6 +31,7 @@ from twinset.documents.parts import Part
 from twinset.documents.sparse.matrices import MatrixPart, is_sparse
 from twinset.errors import SourceError
 from twinset.options import ReadOptions
+from twinset.options.checks import shown_names
 from twinset.options.formats import formats_for
 from twinset.options.items import KIND_OPTIONS, VECTORS
 from twinset.wording import at_row, reason, with_article
@@ -153,6 +154,11 @@ class PythonSources:
         return self._iterable(given, self.name_of("iterator"), source)
 
     def _mapping(self, given: Mapping[Any, Any], source: int) -> Part:
+        if has_splits(given):
+            raise SourceError(
+                f"{with_article(type(given).__name__)} has splits ({shown_names(list(given))}), and one of "
+                f"them is read here: choose it, such as data[{next(iter(given), 'train')!r}]"
+            )
         if any(is_table(one) or is_lazy(one) for one in itertools.islice(given.values(), 1)):
             raise SourceError(
                 f"{with_article(type(given).__name__)} of tables is several sources: give one of them, such as "

@@ -9,26 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twinset.documents.data_sets.card import files_by_split, refuse_choice
+from twinset.documents.data_sets.card import CARD, files_below, files_by_split, refuse_choice
 from twinset.documents.encodings import known
 from twinset.documents.files import (
     NOT_FOLLOWED,
-    NOT_PAGE,
     chosen,
-    describes,
     files_in,
     format_of,
-    is_documentation,
-    is_marker,
-    is_page,
     is_pattern,
     is_plain,
     matches_of,
     nothing_found,
+    reads_tables,
     rows_format,
+    why_no_document,
+    why_no_table,
     why_not_opened,
     why_not_text,
-    why_not_text_by_name,
     without_ours,
 )
 from twinset.documents.open_parts import SourceFile, check_separated, document_file, file_part, look_inside, text_part
@@ -40,14 +37,15 @@ from twinset.documents.stored_sources import StoredSource
 from twinset.errors import OptionError, SourceError
 from twinset.options import ReadOptions
 from twinset.options.checks import shown_value
-from twinset.options.formats import DELIMITERS
 from twinset.options.spoken import speaks_flags
 from twinset.system.addresses import READABLE, is_address
 from twinset.wording import either
 
 if TYPE_CHECKING:
-    from twinset.documents.remote.fetch import Fetcher, Receiver
+    from twinset.documents.remote.copies import LocalCopy
+    from twinset.documents.remote.fetch import Fetcher
     from twinset.documents.remote.listing import RemoteSource
+    from twinset.documents.remote.requests import Receiver
 
 
 @dataclass
@@ -57,6 +55,7 @@ class Sources:
     parts: list[Part] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     fetcher: Fetcher | None = None
+    copies: list[LocalCopy] = field(default_factory=list)
 
     def fetch(self) -> None:
         """Fetch what is read of remote tables at once; it would otherwise be fetched file by file."""
@@ -76,7 +75,7 @@ class Sources:
 
 def open_sources(
     sources: Sequence[object], options: ReadOptions, *, scratch: Path, against: bool = False,
-    fetcher: Fetcher | None = None, progress: Receiver | None = None,
+    fetcher: Fetcher | None = None, progress: Receiver | None = None, outlined: bool = False,
 ) -> Sources:  # fmt: skip
     """Find and open everything that the sources name; only headers and footers are read.
 
@@ -85,6 +84,7 @@ def open_sources(
     scratch: folder for copies of sources that can be read only once: stdin, pipes, streams and iterators.
     against: whether these are the sources of ``--against``; lists then get names of their own.
     fetcher: fetches remote objects; by default to the scratch folder, with `progress` as the receiver of reports.
+    outlined: the parts are described only, so that of remote objects no more is fetched than that needs.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def open_sources(
         raise SourceError("there is no source to read: name a file, a folder, a pattern or - for stdin")
     opening = _Opening(options, scratch, against, sources)
     if addresses := [one for one in sources if is_address(one)]:
-        opening.fetch(addresses, fetcher, progress)
+        opening.fetch(addresses, fetcher, progress, outlined)
     for number, given in enumerate(sources):
         opening.add(number, given)
     if not opening.entries:
@@ -120,37 +120,24 @@ class _Opening:
         self.remote: dict[object, RemoteSource] = {}
         self.fetcher: Fetcher | None = None
 
-    def fetch(self, addresses: Sequence[Any], fetcher: Fetcher | None, progress: Receiver | None) -> None:
+    def fetch(
+        self, addresses: Sequence[Any], fetcher: Fetcher | None, progress: Receiver | None, outlined: bool
+    ) -> None:
         """Find what addresses name, and fetch it: of Parquet files the footers only."""
         from twinset.documents.remote import fetch, listing  # not for runs without addresses
 
         self.fetcher = fetcher = fetcher or fetch.Fetcher(self.scratch / "fetched", progress)
         for given in dict.fromkeys(addresses):
-            source = listing.find_source(given, fetcher, self.options)
-            tables = not source.is_folder or self._reads_tables(source.names)
-            source.leave_out(partial(self._why_not_fetched, source, tables))
-            self.remote[given] = source
-            source.parquet = {name for name in source.objects if tables and self._format(name) == ("parquet", None)}
-        listing.fetch_sources(list(self.remote.values()), fetcher)
-
-    def _why_not_fetched(self, source: RemoteSource, tables: bool, name: str) -> str | None:
-        """Why a remote object is skipped because of its name; None if it must be fetched."""
-        if source.is_folder and tables:
-            return self._why_no_table(name)
-        if not source.is_folder and not (source.is_pattern and (self.options.images or is_plain(name))):
-            return None
-        if self.options.html and not self.options.include and not is_page(name):
-            return NOT_PAGE
-        if self.options.images:
-            return self._why_no_picture(name)
-        return why_not_text_by_name(name, self.options)
+            self.remote[given] = listing.find_source(given, fetcher, self.options, self._choice)
+        listing.fetch_sources(list(self.remote.values()), fetcher, self.options, outlined=outlined)
 
     def add(self, number: int, given: object) -> None:
         """Add the files or parts of one SOURCE."""
         if self.options.images and (given == "-" if isinstance(given, str) else not isinstance(given, os.PathLike)):
             raise SourceError("pictures are read from files: name a folder, a pattern or a file")
         is_path = isinstance(given, (str, os.PathLike))
-        if not self.prefix and not (is_path and os.path.isdir(given)):  # type: ignore[arg-type]
+        is_folder = self.remote[given].is_folder if is_address(given) else is_path and os.path.isdir(given)  # type: ignore[arg-type]
+        if not self.prefix and not is_folder:
             refuse_choice(self.options.subset, self.options.data_split, f"{shown_value(given)} is none")
         if isinstance(given, (str, os.PathLike)):
             path = os.fspath(given)
@@ -230,21 +217,23 @@ class _Opening:
             file = SourceFile(copy.path, shown, number, copy.one.address.components, least, format, codec, copy)
             if not source.is_pattern:
                 self._add_file(file)
-            elif (self.options.images or format == "text") and (reason := self._why_not(str(copy.path), shown)):
+                continue
+            plain = self.options.images or format == "text"
+            if reason := why_no_document(str(copy.path), shown, self.options) if plain else None:
                 self.skipped.append((shown, reason))
-            else:
-                self._add_resolved(file)
+                continue
+            self._add_resolved(file)
         if len(self.entries) == before and source.is_pattern:
             nothing = nothing_found("pattern", source.names, self.skipped[passed_over:], self.options)
             raise SourceError(nothing, where=source.given)
 
     def _add_folder(self, number: int, given: str, remote: RemoteSource | None = None) -> None:
         folder, passed_over, before = Path(given), len(self.skipped), len(self.entries)
-        splits = self._files_of_card(folder) if remote is None else None
+        splits = self._files_of_card(folder) if remote is None else remote.splits
         names = list(splits or ()) if remote is None else remote.names
         if remote is None and splits is None:
             names = files_in(folder, self.options, self.skipped)
-        tables = self._reads_tables(names)
+        tables = reads_tables(names, self.options)
         if remote is not None:
             self.skipped += remote.skipped
         for name in names if remote is None else remote.copies:
@@ -252,9 +241,9 @@ class _Opening:
             path = folder / name if copy is None else copy.path
             shown = path.as_posix() if remote is None else remote.shown(name)
             if tables:
-                reason = self._why_no_table(name) or why_not_opened(str(path), shown, self.options)
+                reason = why_no_table(name, self.options) or why_not_opened(str(path), shown, self.options)
             else:
-                reason = self._why_not(str(path), shown)
+                reason = why_no_document(str(path), shown, self.options)
             if reason:
                 self.skipped.append((shown, reason))
                 continue
@@ -271,56 +260,20 @@ class _Opening:
             nothing = nothing_found("folder", names, self.skipped[passed_over:], self.options)
             raise SourceError(nothing + more, where=given)
 
+    @property
+    def _choice(self) -> tuple[str | None, str | None]:
+        """The subset and the split that are chosen by a card."""
+        return (None, None) if self.prefix else (self.options.subset, self.options.data_split)
+
     def _files_of_card(self, folder: Path) -> dict[str, str] | None:
         """Return the files that the card of a data set names, each with its split; None for other folders."""
-        choice = (None, None) if self.prefix else (self.options.subset, self.options.data_split)
-        splits = files_by_split(folder, *choice, self.options.delimiter)
+        find = partial(files_below, folder)
+        splits = files_by_split(folder / CARD, folder.as_posix(), find, self._choice, self.options.delimiter)
         if splits is None:
             return None
         files = {str(folder / name): name for name in splits}
         names = [files[path] for path in without_ours(list(files), folder.as_posix(), self.skipped)]
         return {name: splits[name] for name in names if chosen(name, self.options)}
-
-    @property
-    def _rows(self) -> bool:
-        """Whether items are made of columns, or of arrays."""
-        return self.options.item_kind not in ("text", "images")
-
-    def _reads_tables(self, names: list[str]) -> bool:
-        """Whether a folder with these files is read as tables: it has tables and, besides, only documentation."""
-        if self._rows or self.options.images:
-            return self._rows
-        if self.options.format is not None:
-            return self.options.format != "text"
-        names = [name for name in names if not is_marker(name)]
-        found = {format_of(name)[0] for name in names if not is_plain(name)}
-        beside = "csv" if found & DELIMITERS.keys() else "parquet"
-        return bool(found) and all(is_documentation(name, beside) for name in names if is_plain(name))
-
-    def _why_no_table(self, name: str) -> str | None:
-        """Why a file of a folder of tables is skipped; None if it is a table."""
-        if is_marker(name):
-            return "a marker file of a table"
-        if self.options.format is not None:
-            return "documentation beside tables" if describes(name) else None
-        if not is_plain(name):
-            return None
-        if self._rows:
-            return f"not a table, but {self.options.item_flag} needs tables"
-        return "documentation or settings beside tables"
-
-    def _why_not(self, path: str, shown: str) -> str | None:
-        """Why a file among others is skipped; None if it is a document."""
-        if self.options.html and not self.options.include and not is_page(shown):
-            return NOT_PAGE
-        if not self.options.images:
-            return why_not_text(path, shown, format_of(path)[1], self.options, among=True)
-        return self._why_no_picture(path)
-
-    def _why_no_picture(self, name: str) -> str | None:
-        from twinset.documents.items.image_files import is_picture
-
-        return None if is_picture(name) else "not a picture, judging by its extension"
 
     def _add_file(self, file: SourceFile) -> None:
         """Add a file that is named itself."""
@@ -350,7 +303,8 @@ class _Opening:
             format, codec = self._format(match)
             format = "text" if self.options.format is None and is_plain(match) else format
             plain = self.options.images or format == "text"
-            if reason := self._why_not(match, shown) if plain else why_not_opened(match, shown, self.options):
+            why_not = why_no_document if plain else why_not_opened
+            if reason := why_not(match, shown, self.options):
                 self.skipped.append((shown, reason))
                 continue
             self._add_resolved(self._source(Path(match), number, format, codec))
@@ -389,7 +343,8 @@ class _Opening:
 
             parts = [GroupsPart(parts, self.options, self.scratch)]
         self.skipped.sort(key=lambda one: one[1] in NOT_FOLLOWED)  # of less interest than other files
-        return Sources(parts, self.skipped, self.fetcher)
+        copies = {copy.path: copy for source in self.remote.values() for copy in source.copies.values()}
+        return Sources(parts, self.skipped, self.fetcher, list(copies.values()))
 
     def _is_text(self, file: SourceFile) -> bool:
         """Whether a file is one document; in a folder of texts every file is."""

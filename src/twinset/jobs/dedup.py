@@ -99,12 +99,13 @@ def outline_dedup(sources: tuple[object, ...], options: DedupOptions, given: dic
     """
     engine = engine_for(options)
     if options.index is None:
-        with engine.open(Job(sources, options, twinset.__version__)) as run:
+        with engine.open(Job(sources, options, twinset.__version__, outlined=True)) as run:
             return run.outline()
     from twinset.index import dedup as index_dedup
 
     with index_dedup.open_index(options.index, read_only=True) as index:
         merged = index_dedup.dedup_options({**given, "index": options.index}, index)
         about = {"name": index.name, "documents": len(index)}
-        with LocalEngine().open(Job(sources, merged, twinset.__version__, own_files=index.files)) as run:
+        job = Job(sources, merged, twinset.__version__, own_files=index.files, outlined=True)
+        with LocalEngine().open(job) as run:
             return {"index": about, **run.outline()}

@@ -149,7 +149,7 @@ def find_pairs(
 
 def outline_pairs(sources: tuple[object, ...], options: PairsOptions) -> dict[str, Any]:
     """Describe what `find_pairs` would read and plan; only headers and footers are read."""
-    with engine_for(options).open(Job(sources, options, twinset.__version__)) as run:
+    with engine_for(options).open(Job(sources, options, twinset.__version__, outlined=True)) as run:
         return run.outline()
 
 

@@ -29,7 +29,7 @@ from twinset.wording import counted, quoted
 
 def outline_passages(sources: tuple[object, ...], options: PassagesOptions) -> dict[str, Any]:
     """Describe what `find_passages` would read; only headers and footers are read."""
-    with LocalPassageRun(Job(sources, options, twinset.__version__)) as run:
+    with LocalPassageRun(Job(sources, options, twinset.__version__, outlined=True)) as run:
         return run.outline()
 
 

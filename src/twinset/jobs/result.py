@@ -20,7 +20,7 @@ from twinset.engines.base import Output
 from twinset.engines.progress import ProgressChoice, reporting
 from twinset.errors import OptionError, StateError
 from twinset.options import DedupOptions
-from twinset.options.place import Place, result_folder
+from twinset.options.place import result_folder
 from twinset.results.describe import dedup_as_html, describe_dedup
 from twinset.results.judged import JudgedResult, id_of
 from twinset.results.open_recorded import open_recorded, read_index_texts
@@ -132,19 +132,17 @@ class DedupResult(JudgedResult):
 
         checked = RecutOptions.of(threshold=threshold, **options)
         recorded = self.recorded.but(moved=checked.source)
-        place = Place.of(output)
-        target = place.folder if place else None
-        with reporting(progress) as reporter, Recut(recorded, checked, place, reporter) as recut:
+        with reporting(progress) as reporter, Recut(recorded, checked, output, reporter) as recut:
             clusters, reasons = recut.cut()
             made, summary = recut.write(clusters, reasons)
-            result = DedupResult(summary, self.plan, target)
+            result = DedupResult(summary, self.plan, None)
             result._frame = self._frame
             result._named = recorded.named | frozenset(filter(is_address, checked.source))
-            if target is None:
+            if output is None:
                 tables = {name: pq.read_table(made / f"{name}.parquet") for name in ("removed", "clusters")}
                 result._recorded = recorded.but(summary=summary, tables=tables)
                 result._ids_only = not recorded.in_memory
-            recut.finish(made)
+            result.path, result._held = recut.finish(made)
         return result
 
     rethreshold = recut

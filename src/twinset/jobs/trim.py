@@ -118,5 +118,5 @@ def trim(*sources: object, output: Any = None, progress: ProgressChoice = None, 
 
 def outline_trim(sources: tuple[object, ...], options: TrimOptions) -> dict[str, Any]:
     """Describe what `trim` would read; only headers and footers are read."""
-    with LocalTrimRun(Job(sources, options, twinset.__version__)) as run:
+    with LocalTrimRun(Job(sources, options, twinset.__version__, outlined=True)) as run:
         return run.outline()

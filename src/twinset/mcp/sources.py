@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from twinset.documents.data_sets.card import CARD, files_by_split
+from twinset.documents.data_sets.card import CARD, files_below, files_by_split
 from twinset.mcp.folders import Folders
 from twinset.mcp.work import Deadline
 
@@ -44,7 +45,9 @@ def _files_of(path: Path, deadline: Deadline, choice: Choice) -> Iterator[str]:
     if not path.is_dir():
         yield str(path)
         return
-    named = files_by_split(path, *choice)
+    subset, split, delimiter = choice
+    find = partial(files_below, path)
+    named = files_by_split(path / CARD, path.as_posix(), find, (subset, split), delimiter)
     if named is not None:
         for name in named:
             deadline.check()

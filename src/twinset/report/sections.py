@@ -29,21 +29,23 @@ def lead(numbers: Numbers) -> str:
     summary, options = numbers.summary, numbers.recorded.options
     done = "flagged" if options.flag else "removed"
     of_index = " or was already in the index" if summary.get("index") else ""
-    near = f"at least {options.threshold:g} similar"
-    if numbers.by_distance:
-        near = f"at most {numbers.format_score(numbers.reach)} apart"
-    why = f"as near-duplicates: each is {near} to one that is kept{of_index}."
+    apart = f"at most {numbers.format_score(numbers.reach)} apart"
+    near = apart if numbers.by_distance else f"at least {options.threshold:g} similar"
+    one = summary["removed"] == 1
+    each = "as a near-duplicate: it is" if one else "as near-duplicates: each is"
+    why = f"{each} {near} to one that is kept{of_index}."
     if numbers.contained:
-        why = f"because a kept one contains at least {options.threshold:g} of each."
+        why = f"because a kept one contains at least {options.threshold:g} of {'it' if one else 'each'}."
     if numbers.by_distance:
-        why = f"as near-duplicates: each is {near.removesuffix(' apart')} from one that is kept."
+        why = f"{each} {near.removesuffix(' apart')} from one that is kept."
     if options.cluster == "components":
-        why = f"because they are connected to a kept one through pairs {near}."
+        why = f"because {'it is' if one else 'they are'} connected to a kept one through pairs {near}."
     documents = counted(summary["documents"], numbers.noun)
     judged = (summary.get("verdicts") or {}).get("removed", 0)
     if judged:
         why += f" For {judged:,} of these, people judged the two to be duplicates, whatever their score."
-    return f"Of {documents}, {summary['kept']:,} are kept and {summary['removed']:,} {done} {why}"
+    kept = counted(summary["kept"], "is kept", "are kept")
+    return f"Of {documents}, {kept} and {summary['removed']:,} {done} {why}"
 
 
 def figures(numbers: Numbers) -> str:

@@ -30,7 +30,7 @@ from twinset.engines.local.steps.shingle_length import find_short_texts
 from twinset.engines.local.steps.sketch import READ
 from twinset.engines.local.threads import Threads
 from twinset.engines.local.write import tables as output
-from twinset.engines.local.write.place import check_place, move_to_place, state_folder
+from twinset.engines.local.write.place import check_place, local_output, move_to_place, state_folder
 from twinset.engines.local.write.summary import (
     describe_sources,
     kept_files,
@@ -49,11 +49,13 @@ from twinset.results.recut_limits import at_limit, limit_for_rows, options_of
 from twinset.results.stored import SUMMARY, StoredResult
 from twinset.results.stored_corpus import RemovalScores, StoredCorpus, StoredPairs
 from twinset.schema import SOURCES, Scores, equal_scores, swap_sides
+from twinset.system.addresses import is_address
 from twinset.system.memory import temporary_folder
 from twinset.system.scratch import Spool
 from twinset.verdicts.basis import basis_of
 
 if TYPE_CHECKING:
+    from twinset.engines.local.write.remote import RemoteOutput
     from twinset.verdicts.judged import Links
 
 _OF_CLUSTERS = ("short_texts", "unranked", "verdicts")
@@ -63,11 +65,11 @@ _UNCHANGED, _OPTIONAL = ("pairs", "empty", "unreadable", "documents"), ("missed"
 class Recut:
     """One recut of a stored result, a context manager."""
 
-    def __init__(
-        self, recorded: StoredResult, requested: RecutOptions, place: Place | None, progress: Progress
-    ) -> None:
+    def __init__(self, recorded: StoredResult, requested: RecutOptions, given: Any, progress: Progress) -> None:
+        place = Place.of(local_output(given, requested.scratch))
         if place is not None:
             check_place(place, requested.force)
+        self.upload = None if place is None else _remote_output(given, place, recorded, requested, progress)
         self.recorded, self.requested, self.place, self.progress = recorded, requested, place, progress
         self.target = place.folder if place else None
         self.started = time.perf_counter()
@@ -89,6 +91,7 @@ class Recut:
         # Last, since the folders below need cleaning up.
         self._folder = temporary_folder(requested.scratch)
         folder = state_folder(place) if place else Path(self._folder.name) / "state"
+        folder = self.upload.state if self.upload else folder
         mark = fingerprint({"kind": "recut", "from": recorded.summary.get("check"), "options": self.options.to_dict()})
         try:
             self.state = RunState(folder, mark, Path(requested.scratch) if requested.scratch else None)
@@ -103,6 +106,8 @@ class Recut:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.threads.close()
+        if value is not None and self.upload is not None and self.upload.begun:
+            value.add_note(f"an unfinished upload is below {self.upload.address}: run again with --force")
         self.state.close(keep=False)
         self._folder.cleanup()
 
@@ -225,7 +230,8 @@ class Recut:
         for path in self.place.paths:
             refuse_to_replace(path, corpus.parts)
         own_parts = self.recorded.sources.own_parts
-        for part in corpus.parts[:own_parts]:
+        for number, part in enumerate(corpus.parts[:own_parts]):
+            self.recorded.sources.trusted(number)  # a source that was changed is refused before anything is written
             if options.flag and (file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
         rows = None
@@ -309,10 +315,26 @@ class Recut:
         described["kept"] = kept_files(sources.parts[: sources.own_parts], draft)
         return described, {"folder": folder, "left_out": list(sources.left_out)}
 
-    def finish(self, draft: Path) -> None:
-        """Move the draft to the output."""
+    def finish(self, draft: Path) -> tuple[Path | None, object]:
+        """Move the draft to the output; return where it can be read, and what must live as long as it is read."""
+        if self.upload is not None:
+            return self.upload.place(draft, self._rows)
         if self.place is not None:
             move_to_place(self.place, draft, self._rows, self.state.folder / "old")
+        return self.target, None
 
     def _record_time(self, step: str, since: float) -> None:
         self.seconds[step] = round(time.perf_counter() - since, 3)
+
+
+def _remote_output(
+    given: Any, place: Place, recorded: StoredResult, requested: RecutOptions, progress: Progress
+) -> "RemoteOutput | None":
+    """Return the remote output of a recut, after checking what is there; None for one on this machine."""
+    if not is_address(given):
+        return None
+    from twinset.engines.local.write.remote import RemoteOutput  # not for outputs on this machine
+
+    upload = RemoteOutput(given, place, requested.force, progress)
+    upload.check((*recorded.sources.names, *requested.source), is_folder=place.file is None)
+    return upload

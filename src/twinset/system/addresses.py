@@ -142,14 +142,14 @@ def refuse_address(path: str) -> None:
     --------
     >>> refuse_address("s3:/news/sketches.parquet")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    twinset.errors.OptionError: the output is s3://news/sketches.parquet, but only dedup, pairs, passages and trim
-    write to addresses; name a file or folder of this machine
+    twinset.errors.OptionError: the output is s3://news/sketches.parquet, but only dedup, pairs, passages, recut and
+    trim write to addresses; name a file or folder of this machine
     """
     given = re.sub(r"^(\w+):/(?!/)", r"\1://", path)
     if is_address(given):
         raise OptionError(
-            f"the output is {shown_address(given)}, but only dedup, pairs, passages and trim write to addresses; name "
-            "a file or folder of this machine"
+            f"the output is {shown_address(given)}, but only dedup, pairs, passages, recut and trim write to "
+            "addresses; name a file or folder of this machine"
         )
 
 

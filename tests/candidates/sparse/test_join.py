@@ -70,6 +70,18 @@ def test_heads_are_not_listed() -> None:
     assert (np.diff(counts) <= 0).all()
 
 
+def test_pairs_that_are_met_and_multiplied_out_are_counted() -> None:
+    rows = tfidf(400, 300, seed=3)
+    made = SparseVectors(rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data)
+    has = (rows != 0).astype(np.int64)
+    sharing = int(np.count_nonzero(np.triu((has @ has.T).toarray(), 1)))
+    every = SparseJoin(made, 1 / np.sqrt(squares(made)), 300, 1e-3)
+    assert sum(map(len, every.candidates(0, 400))) <= every.multiplied <= every.met == sharing
+    some = SparseJoin(made, 1 / np.sqrt(squares(made)), 300, 0.5)
+    found = sum(len(pairs) for first in range(0, 400, 64) for pairs in some.candidates(first, first + 64))
+    assert 0 < found <= some.multiplied < some.met < sharing
+
+
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_the_length_of_the_heads_changes_no_pair(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tfidf(600, 500, seed=4, near=100)

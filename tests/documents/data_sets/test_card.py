@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twinset
+from tests.buckets import new_bucket
 from tests.documents.reading import opened
 from twinset.documents.sources import open_sources
 from twinset.options import ReadOptions
@@ -50,10 +51,10 @@ def with_card(folder: Path, configs: str, before: str = "license: mit\n") -> Pat
     return folder
 
 
-def read(folder: Path, **options: Any) -> dict[str, list[str]]:
+def read(folder: Path | str, scratch: Path = Path("scratch"), **options: Any) -> dict[str, list[str]]:
     """The texts of each split."""
     found: dict[str, list[str]] = {}
-    for part in open_sources([str(folder)], ReadOptions.of(**options), scratch=folder.parent / "scratch").parts:
+    for part in open_sources([str(folder)], ReadOptions.of(**options), scratch=scratch).parts:
         texts = found.setdefault(part.data_split, [])
         for chunk in part.chunks(2**20):
             texts += [one.as_py() for one in chunk.read().texts]
@@ -232,6 +233,35 @@ def test_what_cannot_be_read_is_refused(folder: Path, name: str) -> None:
     with_card(folder, configs)
     with pytest.raises((twinset.SourceError, twinset.OptionError), match=message):
         read(folder, **options)
+
+
+IN_A_BUCKET = ("splits", "several patterns", "two stars", "stars in the middle", "hidden files by name", "a subset")
+
+
+def test_a_card_in_a_bucket_is_read_as_one_in_a_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with new_bucket(monkeypatch) as bucket:
+        remote = bucket.put_folder(folder, "set")
+        for configs, subset in (CARDS[name] for name in IN_A_BUCKET):
+            bucket.put("set/README.md", with_card(folder, configs) / "README.md")
+            found, here = read(remote, subset=subset), read(folder, subset=subset)
+            assert found == here
+            assert list(found) == list(here)
+        for configs, options, message in (REFUSED[name] for name in ("an unknown split", "stars together")):
+            bucket.put("set/README.md", with_card(folder, configs) / "README.md")
+            with pytest.raises((twinset.SourceError, twinset.OptionError), match=message) as raised:
+                read(remote, **options)
+            assert str(raised.value).startswith(remote)
+        bucket.put("set/README.md", with_card(folder, CARDS["splits"][0]) / "README.md")
+        assert read(remote, exclude=["train-0*"])["train"] == ["train-1.jsonl row 0", "train-1.jsonl row 1"]
+        bucket.gateway.forget()
+        found = read(remote, scratch=Path("again"), data_split="test")
+        assert found == {"test": ["test.jsonl row 0", "test.jsonl row 1"]}
+        fetched = {line.split()[1].rpartition(b"/")[2] for line in bucket.gateway.requests if line.startswith(b"GET")}
+        assert {name for name in fetched if b"." in name} == {b"README.md", b"test.jsonl"}
+        bucket.put("set/README.md", b"# Card")
+        for given in (remote, f"{remote}/test.jsonl", f"{remote}/*.jsonl"):
+            with pytest.raises(twinset.OptionError, match=r"^subset=.* chooses from the folder of a data set, by its"):
+                twinset.find_pairs(given, subset="any")
 
 
 def test_lists_that_refer_to_each_other_do_no_harm(folder: Path) -> None:

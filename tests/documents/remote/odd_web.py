@@ -13,7 +13,8 @@ class OddWeb:
 
     `faults` are done to the next requests of a body of more than one byte, one for each request: ``503``, ``cut`` (the
     connection ends early), ``silent`` (half of it comes, then nothing), ``other`` (the file is changed first),
-    ``elsewhere`` (another range than the one that was asked for), ``whole`` (no range, but the file).
+    ``elsewhere`` (another range than the one that was asked for), ``whole`` (no range, but the file), ``held`` (nothing
+    comes before `release` is set; `holding` counts such requests).
     """
 
     def __init__(self) -> None:
@@ -22,7 +23,7 @@ class OddWeb:
         self.ranges, self.etags, self.lengths = True, True, True
         self.asked: list[str | None] = []
         """The ranges that were asked for."""
-        self.done = threading.Event()
+        self.done, self.release, self.holding = threading.Event(), threading.Event(), threading.Semaphore(0)
         web = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -59,6 +60,9 @@ class OddWeb:
         if fault == "503":
             request.send_error(503)
             return
+        if fault == "held":
+            self.holding.release()
+            self.release.wait(60)
         if fault == "other":
             self.files[name] = bytes(reversed(self.files[name]))
         data = self.files[name]

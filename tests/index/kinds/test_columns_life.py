@@ -107,6 +107,19 @@ def test_damage_is_found_and_never_answers(new_index: NewIndex, kind: Columns, s
     assert index.verify() == []
 
 
+def test_a_stored_set_that_is_no_list(new_index: NewIndex) -> None:
+    index = new_index(items="movies", threshold=0.5)
+    index.add(["a", "b", "c"], [["Ran", "Alien"], ["Ran", "Alien", "Babe"], ["Ponyo"]])
+    for wrong in (b'\0["Ran', b'\0["Ran", {}]'):
+        with damaged(index, "UPDATE documents SET text = ? WHERE number = 2", wrong):
+            assert any("its stored text cannot be read" in line for line in index.verify())
+            for k in (None, 3):
+                with pytest.raises(DamagedError, match="the content of a document is damaged: ") as raised:
+                    index.query([["Ran", "Alien"]], k=k)
+                assert str(raised.value).startswith(f"{index.name}: ")
+    assert index.verify() == []
+
+
 def test_stored_weights_that_are_none(new_index: NewIndex) -> None:
     """Hashes out of order, or a weight of 0, are damage and no answer."""
     kind = KINDS["lists"]

@@ -16,6 +16,7 @@ After: Bayardo, Ma, Srikant, WWW 2007 (unlisted heads); Anastasiu and Karypis, I
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -106,6 +107,7 @@ class SparseJoin:
     columns: their number; those of the vectors are below it.
     threshold: minimum cosine, above 0 (inclusive).
     border: only pairs of vectors across this position.
+    `met` counts the pairs met in the lists so far, `multiplied` those of them that were multiplied out.
 
     Examples
     --------
@@ -115,6 +117,8 @@ class SparseJoin:
     >>> join = SparseJoin(rows, 1 / np.sqrt([10, 5, 25]), 8, 0.9)
     >>> [some.tolist() for some in join.candidates(0, 3)]
     [[[0, 1]]]
+    >>> join.met, join.multiplied
+    (1, 1)
     """
 
     def __init__(
@@ -133,7 +137,8 @@ class SparseJoin:
         self._heads, self._lengths = heads[self.order], lengths[self.order]
         self._shift = max(0, len(scale).bit_length() - _BUCKETS)
         self._firsts = firsts[self.order][:: 1 << self._shift].copy()
-        self.met = 0
+        self.met = self.multiplied = 0
+        self._counting = threading.Lock()
         if border is None:
             self._sides = [(np.arange(len(scale)), self._listed(None))]
         else:
@@ -155,7 +160,7 @@ class SparseJoin:
         lefts, rights = (np.empty(n + _LEAST_ROOM, np.uint32) for _ in range(2))
         for queries, lists in self._sides:
             some = queries[slice(*np.searchsorted(queries, [first, last]))]
-            state = np.zeros(2, np.int64)
+            state = np.zeros(3, np.int64)
             while state[0] < len(some):
                 count = kernels.join(
                     self._vectors.offsets, self._vectors.columns, self._vectors.values, self._heads, self._lengths,
@@ -165,3 +170,6 @@ class SparseJoin:
                 if count:
                     pairs = np.stack([self.order[lefts[:count]], self.order[rights[:count]]], axis=1)
                     yield np.sort(pairs, axis=1).astype(np.uint32)
+            with self._counting:
+                self.met += int(state[1])
+                self.multiplied += int(state[2])

@@ -75,7 +75,8 @@ def join(
     offsets, columns, values, heads, lengths: all vectors (see `split`); queries int64: their positions; firsts int64:
     see `bound_buckets`, buckets are of 2**shift positions; starts, rows, listed: the lists.
     sums float32 (n) and spread float32 (columns): zeros, left so; met uint32 (n): scratch. Fills lefts and rights and
-    returns the number of pairs; state[0] is the query to go on with, state[1] counts the vectors met.
+    returns the number of pairs; state[0] is the query to go on with, state[1] counts the vectors met, state[2] those
+    multiplied out.
     """
     bounds = np.empty(len(firsts), np.float32)
     count = 0
@@ -108,6 +109,7 @@ def join(
             sums[row] = np.float32(0.0)
             if total + lengths[row] * bounds[row >> shift] < least:
                 continue
+            state[2] += 1
             for at in range(offsets[row], offsets[row] + heads[row]):
                 total += spread[columns[at]] * values[at]
             if total >= least:

@@ -16,6 +16,7 @@ from twinset.options.checks import shown_size
 from twinset.options.passages import TrimOptions
 from twinset.plan.from_summary import plan_from_summary
 from twinset.system.addresses import is_address, shown_address
+from twinset.wording import counted_files
 
 _PARTS = 20
 _COLUMNS = 12
@@ -30,6 +31,7 @@ def print_dry_run(outline: Mapping[str, Any], options: Any, output: str | None, 
     _print_facts(
         [
             *_about_sources(outline, parts),
+            *_about_fetch(outline.get("fetch")),
             *_about_index(outline),
             ("plan", _plan(outline["plan"], options)),
             ("output", _place(output, options)),
@@ -88,9 +90,18 @@ def _about_sources(outline: Mapping[str, Any], parts: Sequence[Mapping[str, Any]
     skipped = outline.get("sources", {}).get("skipped", ())
     if skipped:
         first = skipped[0]
-        such = f", such as {show.named(str(first['name']))} ({first['reason']})"
-        rows.append(("skipped", show.count(len(skipped), "file") + such))
+        such = ", such as" if len(skipped) > 1 else ":"
+        which = f"{show.named(str(first['name']))} ({first['reason']})"
+        rows.append(("skipped", f"{counted_files([str(one['name']) for one in skipped])}{such} {which}"))
     return rows
+
+
+def _about_fetch(fetch: Mapping[str, int] | None) -> list[tuple[str, str]]:
+    """Say how much a run would fetch of remote sources."""
+    if fetch is None:
+        return []
+    of = f" of {shown_size(fetch['of'])}" if fetch["bytes"] < fetch["of"] else ""
+    return [("fetch", f"{shown_size(fetch['bytes'])}{of}, from {show.count(fetch['objects'], 'object')}")]
 
 
 def _about_index(outline: Mapping[str, Any]) -> list[tuple[str, str]]:

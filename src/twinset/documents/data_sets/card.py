@@ -7,7 +7,7 @@ The card is README.md. It may begin with YAML that names subsets (``configs``), 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,9 +18,14 @@ from twinset.wording import with_article
 
 CARD = "README.md"
 PATTERN_HINT = "name its files with a pattern to read it without the card"
+MOST_BYTES = 2**24
+"""The bytes of a card that are looked at."""
+
+Find = Callable[[str, str], Iterable[str]]
+"""Returns the files that a pattern matches below a folder; all are relative to the folder of the card."""
+
 _HEADER = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
-_MOST_BYTES = 2**24
 _FIRST, _ALL = "train", "all"  # the split of files that are in none, and of a subset that names only a folder
 _DESCRIBING = ("README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json")
 _SEPARATORS = ("sep", "delimiter")
@@ -40,12 +45,14 @@ class Subset:
     separator: str | None = None
 
 
-def read_card(folder: Path) -> dict[str, Subset]:
-    """Read the subsets of a data set folder by name, in the order of its card; empty without a card that has any."""
-    header = _read_header(folder / CARD)
+def read_card(card: Path, where: str) -> dict[str, Subset]:
+    """Read the subsets of a card by name, in its order; empty if there is no card, or none that has any.
+
+    where: the name of the card in messages.
+    """
+    header = _read_header(card, where)
     if header is None or not _CONFIGS.search(header):
         return {}
-    where = (folder / CARD).as_posix()
     listed = _load(header, where).get("configs")
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
         raise SourceError(f"configs in its YAML are {_shown(listed)}; allowed: a list of subsets", where=where)
@@ -56,16 +63,20 @@ def read_card(folder: Path) -> dict[str, Subset]:
 
 
 def files_by_split(
-    folder: Path, subset: str | None, split: str | None, delimiter: str | None
+    card: Path | None, where: str, find: Find, choice: tuple[str | None, str | None], delimiter: str | None
 ) -> dict[str, str] | None:
-    """Return the files of a subset, relative to the folder, each with its split; None if no card names any."""
-    subsets, where = read_card(folder), folder.as_posix()
+    """Return the files of a subset, relative to their folder, each with its split; None if no card names any.
+
+    card, where: the card, None if there is none, and the name of its folder. choice: the subset and the split.
+    """
+    subsets = {} if card is None else read_card(card, f"{where.rstrip('/')}/{CARD}")
+    subset, split = choice
     if not subsets:
         refuse_choice(subset, split, f"{where} has no {CARD} that names subsets")
         return None
     chosen = choose_subset(subsets, subset, where)
     check_separator(chosen, delimiter, where)
-    return files_of(chosen, folder, split)
+    return files_of(chosen, where, find, split)
 
 
 def choose_subset(subsets: Mapping[str, Subset], name: str | None, where: str) -> Subset:
@@ -103,12 +114,11 @@ def check_separator(subset: Subset, delimiter: str | None, where: str) -> None:
         )
 
 
-def files_of(subset: Subset, folder: Path, split: str | None) -> dict[str, str]:
-    """Return the files of a subset, relative to the folder, each with its split; `split` chooses one.
+def files_of(subset: Subset, where: str, find: Find, split: str | None) -> dict[str, str]:
+    """Return the files of a subset, relative to the folder `where`, each with its split; `split` chooses one.
 
     A file that several splits name belongs to the first of them.
     """
-    where = folder.as_posix()
     patterns = dict(subset.patterns or {_ALL: ("**",)})
     if split is not None and split not in patterns:
         raise OptionError(
@@ -118,7 +128,11 @@ def files_of(subset: Subset, folder: Path, split: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, globs in patterns.items():
         for pattern in globs:
-            matches = sorted(_matches(folder, subset.folder, pattern))
+            try:
+                matches = sorted(find(subset.folder, pattern))
+            except (ValueError, OSError) as error:
+                reason = f"the card names {shown_value(pattern)}, which is no pattern: {error}"
+                raise SourceError(reason, where=where) from error
             if not matches:
                 raise SourceError(
                     f"the card names {shown_value(pattern)} for the split {shown_value(name)}, but there is no such "
@@ -130,15 +144,15 @@ def files_of(subset: Subset, folder: Path, split: str | None) -> dict[str, str]:
     return {match: name for match, name in found.items() if split in (None, name)}
 
 
-def _read_header(path: Path) -> str | None:
+def _read_header(path: Path, where: str) -> str | None:
     """Return the YAML between the first two lines of dashes; None if there is none."""
     try:
         with open(path, "rb") as file:
-            head = file.read(_MOST_BYTES)
+            head = file.read(MOST_BYTES)
     except (FileNotFoundError, IsADirectoryError):
         return None
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=path.as_posix()) from error
+        raise SourceError(f"cannot be read: {error.strerror}", where=where) from error
     found = _HEADER.match(head.decode("utf-8-sig", "replace"))
     return found[1] if found else None
 
@@ -211,20 +225,21 @@ def _shown(value: Any) -> str:
     return shown_value(value) if plain else with_article(type(value).__name__)
 
 
-def _matches(folder: Path, below: str, pattern: str) -> Iterator[str]:
-    """Yield the files that a pattern matches; hidden files, and those that describe the data set, by name only.
-
-    Files may be links: the hub's cache consists of them.
-    """
+def files_below(folder: Path, below: str, pattern: str) -> Iterator[str]:
+    """Yield the files of a local folder that a pattern matches. They may be links: the hub's cache consists of them."""
     base = folder / below
+    for path in base.glob(f"{pattern}/*" if PurePosixPath(pattern).name == "**" else pattern):
+        if holds_data(path.relative_to(base).parts, pattern) and path.is_file():
+            yield path.relative_to(folder).as_posix()
+
+
+def holds_data(parts: Sequence[str], pattern: str) -> bool:
+    """Whether a file holds data; those that are hidden or describe the data set do if the pattern names them.
+
+    Examples
+    --------
+    >>> holds_data(["data", "a.csv"], "**"), holds_data([".git", "a.csv"], "**"), holds_data(["config.json"], "*.json")
+    (True, False, False)
+    """
     named = set(PurePosixPath(pattern).parts)
-    try:
-        for path in base.glob(f"{pattern}/*" if PurePosixPath(pattern).name == "**" else pattern):
-            parts = path.relative_to(base).parts
-            skipped = any(part.startswith((".", "__")) or part in _DESCRIBING for part in parts if part not in named)
-            if not skipped and path.is_file():
-                yield path.relative_to(folder).as_posix()
-    except (ValueError, OSError) as error:
-        raise SourceError(
-            f"the card names {shown_value(pattern)}, which is no pattern: {error}", where=folder.as_posix()
-        ) from error
+    return not any(part.startswith((".", "__")) or part in _DESCRIBING for part in parts if part not in named)

@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from twinset.documents.remote.copies import LocalCopy, Ranges, joined
-from twinset.documents.remote.stores import RemoteObject, RemoteStore, TransientError, open_store
-from twinset.errors import FetchError, OutputError, StateError
+from twinset.documents.remote.requests import Receiver, Requests
+from twinset.documents.remote.stores import RemoteObject, RemoteStore, open_store
+from twinset.errors import OutputError
 from twinset.options.checks import shown_size
 from twinset.system import batch_sizes
 from twinset.system.addresses import Address
 from twinset.wording import counted
 
-_TRIES = 5
-_LONGEST_PAUSE = 20.0
 _THREADS = 8
-_GAP = 32 * 1024
+GAP = 32 * 1024
 """Bytes between two ranges that are fetched with them: a request costs more."""
 _TAIL = 64 * 1024
 """Bytes at the end of a Parquet file that are fetched first; nearly all footers are smaller."""
-
-_T = TypeVar("_T")
-
-
-class Receiver(Protocol):
-    """Receives progress and notes."""
-
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Begin a stage."""
-
-    def advance(self, n: int) -> None:
-        """Report more units as done."""
-
-    def note(self, text: str) -> None:
-        """Show one line."""
-
 
 class Fetcher:
     """Finds remote objects, and fetches them to copies in one folder."""
 
     def __init__(self, folder: Path, progress: Receiver | None = None) -> None:
         self.folder, self.progress = folder, progress
+        self.requests = Requests(progress)
         self.lock = threading.Lock()
         self._tells = False
         self._stores: dict[str, RemoteStore] = {}
@@ -61,11 +42,11 @@ class Fetcher:
 
     def find(self, address: Address) -> RemoteObject | None:
         """Look for an object."""
-        return repeated(address, lambda: self.store(address).find(address), first=True)
+        return self.requests.repeat(address, lambda: self.store(address).find(address), first=True)
 
     def list(self, address: Address) -> list[RemoteObject]:
         """List the objects below a prefix."""
-        return repeated(address, lambda: list(self.store(address).list(address)), first=True)
+        return self.requests.repeat(address, lambda: list(self.store(address).list(address)), first=True)
 
     def copy(self, one: RemoteObject) -> LocalCopy:
         """Return the local copy of an object."""
@@ -83,13 +64,14 @@ class Fetcher:
             self._tells = bool(what) and self.progress is not None
             if self._tells:
                 self._tell(wanted, total, what)
-            self._run(pieces)
+            work = [partial(self._fetch_piece, *piece) for piece in pieces]
+            self.requests.make(work, _THREADS, "piece", "fetched")
         for copy, _ in wanted:
             copy.settle()
 
     def fetch_footers(self, copies: Sequence[LocalCopy]) -> None:
         """Fetch the ends of Parquet files, with their footers."""
-        self.fetch([(one, None if not one.one.ranges else [(max(0, one.size - _TAIL), one.size)]) for one in copies])
+        self.fetch([(one, None if not one.one.ranges else [footer_range(one)]) for one in copies])
         longer: list[tuple[LocalCopy, Ranges | None]] = []
         for one in copies:
             with open(one.path, "rb") as file:
@@ -132,18 +114,6 @@ class Fetcher:
             self.progress.note(f"fetching {what}{name}: {size}{of}{resumed}, to {self.folder}")
             self.progress.stage("fetching", total or None, "bytes")
 
-    def _run(self, pieces: Sequence[tuple[LocalCopy, int, int]]) -> None:
-        """Fetch pieces in threads; the first error stops all."""
-        pool = ThreadPoolExecutor(min(_THREADS, len(pieces)), thread_name_prefix="twinset-fetch")
-        try:
-            waiting = {pool.submit(self._fetch_piece, *piece) for piece in pieces}
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_EXCEPTION, timeout=1)
-                for one in done:
-                    one.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
     def _fetch_piece(self, copy: LocalCopy, start: int, stop: int) -> None:
         one, store = copy.one, self.store(copy.one.address)
 
@@ -155,31 +125,22 @@ class Fetcher:
             for size in copy.write_all(store.stream(one)):
                 self._advance(size)
 
-        repeated(one.address, ranged if one.ranges else whole)
+        self.requests.repeat(one.address, ranged if one.ranges else whole)
 
     def _advance(self, size: int) -> None:
         if self._tells and self.progress is not None:
             self.progress.advance(size)
 
 
-def repeated(address: Address, request: Callable[[], _T], *, first: bool = False) -> _T:
-    """Make a request up to five times, with growing pauses; `first`: without a server it is not repeated."""
-    for attempt in range(1, _TRIES + 1):
-        try:
-            return request()
-        except TransientError as error:
-            if attempt == _TRIES or (first and error.unreachable):
-                tries = "" if attempt == 1 else f" ({attempt} tries)"
-                raise FetchError(f"{error}{tries}", where=str(address)) from None
-            pause = min(_LONGEST_PAUSE, batch_sizes.FETCH_PAUSE * 2 ** (attempt - 1))
-            time.sleep(pause * random.uniform(0.5, 1))
-    raise StateError("no attempt was made")
+def footer_range(copy: LocalCopy) -> tuple[int, int]:
+    """Return the range of a Parquet file that is fetched first."""
+    return max(0, copy.size - _TAIL), copy.size
 
 
 def _pieces(copy: LocalCopy, ranges: Ranges | None) -> Iterable[tuple[LocalCopy, int, int]]:
     """Cut what is missing into pieces that are fetched at a time."""
     if not copy.one.ranges:
         return [] if copy.fetched else [(copy, 0, copy.size)]
-    missing = copy.missing([(0, copy.size)] if ranges is None else joined(ranges, _GAP))
+    missing = copy.missing([(0, copy.size)] if ranges is None else joined(ranges, GAP))
     size = batch_sizes.FETCH_PIECE
     return [(copy, at, min(at + size, stop)) for start, stop in missing for at in range(start, stop, size)]

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import fnmatch
 import glob
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePosixPath
 
-from twinset.documents.files import NOT_FOLLOWED, chosen, is_pattern
+from twinset.documents.data_sets.card import CARD, MOST_BYTES, files_by_split, holds_data
+from twinset.documents.files import (
+    NOT_FOLLOWED,
+    NOT_PAGE,
+    chosen,
+    format_of,
+    is_page,
+    is_pattern,
+    is_plain,
+    reads_tables,
+    why_no_picture,
+    why_no_table,
+    why_not_text_by_name,
+)
 from twinset.documents.own_files import why_our_result
+from twinset.documents.remote.beginnings import Beginning, fetch_beginnings
 from twinset.documents.remote.copies import LocalCopy
 from twinset.documents.remote.fetch import Fetcher
 from twinset.documents.remote.stores import RemoteObject
@@ -35,29 +50,38 @@ class RemoteSource:
     is_folder: bool = False
     is_pattern: bool = False
     copies: dict[str, LocalCopy] = field(default_factory=dict)
-    parquet: set[str] = field(default_factory=set)
-    """The names of objects of which only the footer is fetched at first."""
+    splits: dict[str, str] | None = None
+    """The split of each object, in the order of the card of the data set, if it has one."""
     skipped: Skipped = field(default_factory=list)
-    left_out: dict[str, RemoteObject] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
         """The names, in the order in which they are read."""
-        return sorted(self.objects)
+        return sorted(self.objects) if self.splits is None else list(self.splits)
 
-    def leave_out(self, why: Callable[[str], str | None]) -> None:
-        """Skip objects for a reason that their names give."""
-        reasons = {name: reason for name in self.names if (reason := why(name))}
-        self.skipped += [(self.shown(name), reason) for name, reason in reasons.items()]
-        self.left_out = {name: self.objects[name] for name in reasons}
+    def why_not_fetched(self, name: str, options: ReadOptions) -> str | None:
+        """Why an object is skipped because of its name; None if it must be fetched."""
+        if self.is_folder and self.has_tables(options):
+            return why_no_table(name, options)
+        if not self.is_folder and not (self.is_pattern and (options.images or is_plain(name))):
+            return None
+        if options.html and not options.include and not is_page(name):
+            return NOT_PAGE
+        return why_no_picture(name) if options.images else why_not_text_by_name(name, options)
+
+    def has_tables(self, options: ReadOptions) -> bool:
+        """Whether its objects are read as tables."""
+        return not self.is_folder or reads_tables(self.names, options)
 
     def shown(self, name: str) -> str:
         """The address of an object as it is shown."""
         return str(self.objects[name].address)
 
 
-def find_source(given: str, fetcher: Fetcher, options: ReadOptions) -> RemoteSource:
-    """Find what an address names; refuse one that names nothing."""
+def find_source(
+    given: str, fetcher: Fetcher, options: ReadOptions, choice: tuple[str | None, str | None]
+) -> RemoteSource:
+    """Find what an address names; refuse one that names nothing. `choice`: a subset and a split of a data set."""
     address = Address.of(given)
     if address.key and not address.key.endswith("/"):
         one = fetcher.find(address)
@@ -69,33 +93,90 @@ def find_source(given: str, fetcher: Fetcher, options: ReadOptions) -> RemoteSou
     objects = {one.address.key[len(prefix.key) :]: one for one in fetcher.list(prefix)}
     if not objects:
         raise SourceError("there is no such object, and no folder of objects with this name", where=str(address))
-    source = RemoteSource(shown_address(given), prefix, {}, is_folder=True)
     ours = _our_folders(objects, prefix, fetcher)
     if "" in ours:
         raise SourceError(f"this is {ours['']}", where=str(address))
-    folders = {str(folder) for name in objects for folder in PurePosixPath(name).parents}
+    source = RemoteSource(shown_address(given), prefix, {}, is_folder=True)
+    source.splits = _files_of_card(prefix, objects, fetcher, choice, options.delimiter)
+    folders = {folder for name in objects for folder in _above(name)}
     for name, one in sorted(objects.items()):
-        above = {str(folder) for folder in PurePosixPath(name).parents} & ours.keys()
         is_mark = not one.size and name in folders  # it stands for the folder
-        if not above and not is_mark and _is_file(name, one, options, source.skipped):
+        if is_mark or _above(name) & ours.keys():
+            continue
+        if source.splits is None:
+            wanted = _is_file(name, one, options, source.skipped)
+        else:
+            wanted = name in source.splits and chosen(name, options)
+        if wanted:
             source.objects[name] = one
-    source.skipped += [(str(prefix.below(folder)), reason) for folder, reason in ours.items()]
+    if source.splits is not None:
+        ours = {folder: why for folder, why in ours.items() if any(folder in _above(name) for name in source.splits)}
+        source.splits = {name: split for name, split in source.splits.items() if name in source.objects}
+    source.skipped += [(f"{prefix.below(folder)}/", reason) for folder, reason in ours.items()]
     return source
 
 
-def fetch_sources(sources: Sequence[RemoteSource], fetcher: Fetcher) -> None:
-    """Fetch the objects of all sources at once: whole, or of Parquet files the footers."""
-    whole: list[tuple[LocalCopy, None]] = []
+def _above(name: str) -> set[str]:
+    """Return the folders above an object."""
+    return {str(folder) for folder in PurePosixPath(name).parents}
+
+
+def _files_of_card(
+    prefix: Address, objects: dict[str, RemoteObject], fetcher: Fetcher, choice: tuple[str | None, str | None],
+    delimiter: str | None,
+) -> dict[str, str] | None:  # fmt: skip
+    """Return the objects that the card of a data set names, each with its split; None for other folders."""
+    card = None if CARD not in objects else fetcher.copy(objects[CARD])
+    if card is not None:
+        fetcher.fetch([(card, [(0, min(MOST_BYTES, card.size))])])
+    find = partial(_below, list(objects))
+    return files_by_split(None if card is None else card.path, str(prefix), find, choice, delimiter)
+
+
+def _below(names: Sequence[str], below: str, pattern: str) -> Iterator[str]:
+    """Yield the objects of a folder that a pattern of a card matches, as it matches local files."""
+    base, parts = PurePosixPath(below).parts, PurePosixPath(pattern).parts
+    if any("**" in part and part != "**" for part in parts):
+        raise ValueError("'**' can only be an entire path component")
+    parts = (*parts, "*") if parts[-1:] == ("**",) else parts
+    for name in names:
+        above, inside = name.split("/")[: len(base)], name.split("/")[len(base) :]
+        if above == list(base) and matches(inside, list(parts)) and holds_data(inside, pattern):
+            yield name
+
+
+def fetch_sources(
+    sources: Sequence[RemoteSource], fetcher: Fetcher, options: ReadOptions, *, outlined: bool = False
+) -> None:
+    """Fetch the objects of all sources at once: whole, or of Parquet files the footers.
+
+    outlined: of other objects, too, no more than what their description needs.
+    """
+    whole: list[LocalCopy] = []
     footers: list[LocalCopy] = []
+    begun: list[Beginning] = []
     for source in sources:
+        tables = source.has_tables(options)
         for name in source.names:
-            if name not in source.left_out:
-                copy = source.copies[name] = fetcher.copy(source.objects[name])
-                if name in source.parquet:
-                    footers.append(copy)
-                else:
-                    whole.append((copy, None))
-    fetcher.fetch(whole, "all of ")
+            if reason := source.why_not_fetched(name, options):
+                source.skipped.append((source.shown(name), reason))
+                continue
+            copy = source.copies[name] = fetcher.copy(source.objects[name])
+            if outlined and options.images:  # of pictures nothing is needed
+                continue
+            format, codec = format_of(name)
+            format = options.format or format
+            if not tables or (source.is_pattern and options.format is None and is_plain(name)):
+                format = "text"
+            beginning = Beginning.of(copy, format, codec) if outlined else None
+            if (format, codec) == ("parquet", None):
+                footers.append(copy)
+            elif beginning is not None:
+                begun.append(beginning)
+            else:
+                whole.append(copy)
+    whole += fetch_beginnings(begun, fetcher)
+    fetcher.fetch([(copy, None) for copy in whole], "all of ")
     fetcher.fetch_footers(footers)
 
 
@@ -112,10 +193,9 @@ def _matching(pattern: Address, fetcher: Fetcher, options: ReadOptions) -> Remot
     source = RemoteSource(str(pattern), prefix, {}, is_pattern=True)
     ours = _our_folders(matched, prefix, fetcher)
     for name, one in sorted(matched.items()):
-        above = {str(folder) for folder in PurePosixPath(name).parents} & ours.keys() - {""}
-        if not above and not name.endswith("/") and chosen(str(one.address), options):
+        if not _above(name) & (ours.keys() - {""}) and not name.endswith("/") and chosen(str(one.address), options):
             source.objects[name] = one
-    source.skipped += [(str(prefix.below(folder)), reason) for folder, reason in ours.items() if folder]
+    source.skipped += [(f"{prefix.below(folder)}/", reason) for folder, reason in ours.items() if folder]
     return source
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from twinset.documents.remote.fetch import Fetcher, repeated
+from twinset.documents.remote.fetch import Fetcher
 from twinset.documents.remote.stores import CommittedStore, RemoteObject, RemoteStore, WritableStore, not_writable
 from twinset.errors import FetchError, OutputError
 from twinset.options.checks import shown_size
@@ -75,7 +74,7 @@ class Upload:
         self._delete([target.below(_SUMMARY)] if _SUMMARY in old else [])
         self._each([self._putter(files[name], target.below(name)) for name in large])
         moved = [name for name in staged if name != _SUMMARY]
-        self._each([self._copier(stage.below(name), target.below(name)) for name in moved])
+        self._each([self._copier(stage.below(name), target.below(name)) for name in moved], "moved")
         self._delete([one.address for name, one in old.items() if name not in files and not name.startswith(STAGE)])
         if _SUMMARY in files:
             self._copier(stage.below(_SUMMARY), target.below(_SUMMARY))()
@@ -167,14 +166,12 @@ class Upload:
 
     def _try(self, target: Address, request: Callable[[], None]) -> None:
         try:
-            repeated(target, request)
+            self.fetcher.requests.repeat(target, request)
         except FetchError as error:
             raise OutputError(f"{error.where}: cannot be written: {error.message}") from None
 
-    def _each(self, work: Sequence[Callable[[], None]]) -> None:
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="twinset-upload") as pool:
-            for done in [pool.submit(one) for one in work]:
-                done.result()
+    def _each(self, work: Sequence[Callable[[], None]], done: str = "uploaded") -> None:
+        self.fetcher.requests.make(work, _THREADS, "file", done)
 
     def _tell(self, paths: Iterable[Path], target: Address) -> None:
         sizes = [path.stat().st_size for path in paths]

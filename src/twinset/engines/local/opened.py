@@ -57,9 +57,9 @@ class OpenedJob:
         self._inputs = temporary_folder(options.scratch)
         self.remote: RemoteInputs | None = None
         if job.address is not None:
-            from twinset.engines.local.write.remote import RemoteOutput  # not for outputs on this machine
+            from twinset.engines.local.write.remote import remote_output  # not for outputs on this machine
 
-            self.upload = RemoteOutput(job, self.progress)
+            self.upload = remote_output(job, self.progress)
         try:
             self._open(job.sources, job.own_files)
         except BaseException as error:
@@ -82,11 +82,13 @@ class OpenedJob:
 
             self.remote = RemoteInputs(self._state_folder, scratch, options.scratch, self.progress)
         fetcher = self.remote.fetcher if self.remote else None
-        self.found = open_sources(sources, reading, scratch=scratch, fetcher=fetcher)
+        opening: dict[str, Any] = {"scratch": scratch, "fetcher": fetcher, "outlined": self.job.outlined}
+        self.found = open_sources(sources, reading, **opening)
         against = Sources()
         if options.against:
-            against = open_sources(options.against, reading, scratch=scratch, against=True, fetcher=fetcher)
+            against = open_sources(options.against, reading, against=True, **opening)
         self.parts: list[Part] = [*self.found.parts, *against.parts]
+        self.copies = [*self.found.copies, *against.copies]
         self._check_items()
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]
@@ -95,14 +97,13 @@ class OpenedJob:
             refuse_to_bury(output, own_files)
         tell_unexpected(self.skipped, self.parts, self.progress)
         columns = frozenset(column for _, column in options.keep_rules if column is not None)
-        whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
         hosts: str | None = getattr(options, "hosts", None)
         for part in self.parts if hosts else ():
             part.check_column(hosts or "", "--hosts COLUMN")
             part.wanted = frozenset({hosts or ""})
         for part in self.found.parts:
             part.wanted = columns | part.wanted
-            for inner in part.inner if whole else ():  # early: comparing may take hours
+            for inner in part.inner if self._whole_parts else ():  # early: comparing may take hours
                 inner.check_whole()
             if options.flag and (self.job.rows_file is None or part.format not in WITHOUT_COLUMNS):
                 part.check_flag()
@@ -123,8 +124,25 @@ class OpenedJob:
     def fetch(self) -> None:
         """Fetch what the run needs of remote tables: all columns where rows are written, else those that are read."""
         if self.remote is not None:
-            whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
-            self.remote.fetch(self.parts, self.against if whole else 0)
+            self.remote.fetch(self.parts, self._whole_parts)
+
+    @property
+    def _whole_parts(self) -> int:
+        """The number of parts, from the first on, whose rows are written with all their columns."""
+        whole = self.writes_rows and (self.place is not None or one_frame(self.job.sources) is None)
+        return self.against if whole else 0
+
+    def outline_sources(self) -> dict[str, Any]:
+        """Describe the sources, and what would be fetched of remote ones."""
+        about: dict[str, Any] = {
+            "sources": self.found.describe(),
+            "against": [part.describe() for part in self.parts[self.against :]],
+        }
+        if self.remote is not None:
+            from twinset.documents.remote.tables import outline_fetch  # not for runs without addresses
+
+            about["fetch"] = outline_fetch(self.parts, self._whole_parts, self.copies)
+        return about
 
     def _fingerprint(self) -> str:
         return fingerprint(

@@ -115,8 +115,7 @@ class LocalRun(OpenedJob, Run):
     def outline(self) -> dict[str, Any]:
         """Describe what would be read and planned; only headers and footers are read."""
         return {
-            "sources": self.found.describe(),
-            "against": [part.describe() for part in self.parts[self.against :]],
+            **self.outline_sources(),
             "plan": outline_plan(self.options),
             "options": self.options.to_dict(),
             "threads": self.threads.count,

@@ -280,7 +280,10 @@ def are_whole(contents: Sequence[bytes | None], settings: Settings) -> bool:
             sets_of(kept, settings)
         elif settings.options.store == "text":
             for one in kept:  # one at a time: together they may be large
-                unpacked_rows([unpack_text(one).encode()], settings)
+                rows = unpacked_rows([unpack_text(one).encode()], settings)
+                if settings.options.item_kind == "items":
+                    with _of_contents():
+                        _element_hashes(rows)
     except DamagedError:
         return False
     return True
@@ -291,7 +294,9 @@ def _unpack_sets(kept: Sequence[bytes], settings: Settings) -> Sets:
     if settings.options.item_kind == "weighted":
         with _of_contents():
             return weighted_sets.read_objects(texts)
-    return _shingle(unpacked_rows(texts, settings), settings, None, keep=True)[0]
+    rows = unpacked_rows(texts, settings)
+    with _of_contents():
+        return _shingle(rows, settings, None, keep=True)[0]
 
 
 def unpacked_rows(texts: Sequence[bytes], settings: Settings) -> pa.Array:
@@ -307,7 +312,7 @@ def _of_contents() -> Iterator[None]:
     """Raise `DamagedError` for contents that cannot be read."""
     try:
         yield
-    except ValueError as error:
+    except (SourceError, ValueError) as error:
         raise DamagedError(f"the content of a document is damaged: {error}") from error
 
 

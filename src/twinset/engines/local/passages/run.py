@@ -99,8 +99,7 @@ class SearchedJob(OpenedJob):
     def outline(self) -> dict[str, Any]:
         """Describe what would be read and searched; only headers and footers are read."""
         return {
-            "sources": self.found.describe(),
-            "against": [part.describe() for part in self.parts[self.against :]],
+            **self.outline_sources(),
             "plan": self.sizes.to_dict(),
             "options": self.options.to_dict(),
             "threads": self.threads.count,

@@ -16,7 +16,7 @@ from twinset.engines.local.corpus import Corpus
 from twinset.engines.progress import Progress
 from twinset.errors import OutputError, SourceError, SourceWarning
 from twinset.options import ReadOptions
-from twinset.wording import counted
+from twinset.wording import counted, counted_files
 
 _MAX_NOTES = 5
 _Options = TypeVar("_Options", bound=ReadOptions)
@@ -28,7 +28,8 @@ def tell_unexpected(skipped: Sequence[tuple[str, str]], parts: Sequence[Part], p
     for name, reason in others[:_MAX_NOTES]:
         progress.note(f"skipped {name}: {reason}")
     if len(others) > _MAX_NOTES:
-        progress.note(f"skipped {counted(len(others) - _MAX_NOTES, 'more file')}, named in the summary")
+        names = [name for name, _ in others[_MAX_NOTES:]]
+        progress.note(f"skipped {counted_files(names, 'more ')}, named in the summary")
     _tell_not_followed([one for one in skipped if one[1] in NOT_FOLLOWED], progress)
     for part in parts:
         files = [file.path for file in part.files]

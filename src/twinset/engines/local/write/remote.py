@@ -41,13 +41,13 @@ def local_name(output: str, scratch: str | None) -> str:
 
 
 class RemoteOutput:
-    """The place of a remote output, and the upload to it."""
+    """The address of a remote output, the place of its draft, and the upload."""
 
-    def __init__(self, job: Job, progress: Progress) -> None:
-        self.job, self.address = job, Address.of(job.address or "")
-        self.state = (job.output or Path()).parent.parent
+    def __init__(self, address: str, draft: Place, force: bool, progress: Progress) -> None:
+        self.address, self.draft = Address.of(address), draft
+        self.state = draft.folder.parent.parent
         fetcher = Fetcher(self.state / "fetched", progress)
-        self._upload = Upload(self.address, self.state / _RECORD, fetcher, job.options.force)
+        self._upload = Upload(self.address, self.state / _RECORD, fetcher, force)
         self.begun = False
 
     def check(self, sources: Sequence[object], *, is_folder: bool) -> None:
@@ -61,7 +61,7 @@ class RemoteOutput:
             self._upload.check_folder(self.address)
             return
         self._upload.check_file(self.address)
-        if self.job.rows_file is not None:
+        if self.draft.file is not None:
             self._upload.check_folder(self._details)
 
     @property
@@ -85,9 +85,9 @@ class RemoteOutput:
         else:
             self._upload.put_file(draft, self.address)
         held = temporary_folder(str(self.state.parent))
-        path = Path(held.name) / (self.job.output or draft).name
-        if rows is not None and self.job.rows_file is not None:
-            move_to_place(Place(path, path.with_name(self.job.rows_file.name)), draft, rows, Path(held.name) / "old")
+        path = Path(held.name) / self.draft.folder.name
+        if rows is not None and self.draft.file is not None:
+            move_to_place(Place(path, path.with_name(self.draft.file.name)), draft, rows, Path(held.name) / "old")
             return path, held
         try:
             move_durably(draft, path)
@@ -103,5 +103,10 @@ def _files_in(folder: Path) -> dict[str, Path]:
 def placed_remotely(job: Job, address: str, *, is_folder: bool) -> Job:
     """Return a placed job with the address of its output, after checking what is there."""
     placed = dataclasses.replace(job, address=address)
-    RemoteOutput(placed, job.progress).check((*job.sources, *job.options.against), is_folder=is_folder)
+    remote_output(placed, job.progress).check((*job.sources, *job.options.against), is_folder=is_folder)
     return placed
+
+
+def remote_output(job: Job, progress: Progress) -> RemoteOutput:
+    """Return the remote output of a placed job."""
+    return RemoteOutput(job.address or "", Place(job.output or Path(), job.rows_file), job.options.force, progress)
