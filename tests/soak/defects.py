@@ -1682,7 +1682,7 @@ SITE = [
     Defect("website/reference.py", "key not in own", "False", "tests/website/test_reference.py"),
     Defect("website/reference.py", " and name not in errors", "", "tests/website/test_reference.py"),
     Defect("website/llms.py", "for path in staged", "for path in (staged / 'api')", "tests/website/test_built.py"),
-    Defect("website/404.html", '("index.html", place)', '("/index.html", place)', "tests/website/test_not_found.py"),
+    Defect("website/build.py", 'project / "site" / _MISSING)', "project / _MISSING)", "tests/website/test_built.py"),
     Defect("website/notebooks.py", "yield f\"```text", "f\"```text", "tests/website/test_notebooks.py"),
 ]
 
