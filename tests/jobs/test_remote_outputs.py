@@ -15,7 +15,7 @@ from tests.documents.remote.odd_web import OddWeb
 from tests.reliability.command import documents, write_lines
 from twinset.documents.remote.fetch import Fetcher
 from twinset.documents.remote.publish import Upload
-from twinset.errors import ColumnError, DuplicateIdError, FetchError, OutputError, TwinsetError
+from twinset.errors import ColumnError, DuplicateIdError, FetchError, OutputError, SourceError, TwinsetError
 from twinset.system.addresses import Address
 
 STATE = "out.twinset-state"
@@ -207,3 +207,17 @@ def test_an_error_after_fetching_keeps_the_copies(
         assert web.asked == ["bytes=0-0"]
     assert [path.name for path in tmp_path.iterdir() if "state" in path.name] == []
     assert not list(Path("scratch").iterdir())
+
+
+def test_sources_that_differ_only_in_the_query_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [json.dumps(row) for row in documents(40)]
+    with OddWeb() as web:
+        web.files = {"a.jsonl?n=1": "\n".join(rows).encode(), "a.jsonl?n=2": "\n".join(reversed(rows)).encode()}
+        given = [f"{web.url}/{name}" for name in web.files]
+        done = twinset.dedup(given[0], against=given[1], output="out")
+        assert done.summary["input"]["sources"] == done.summary["input"]["against"] == [f"{web.url}/a.jsonl?…"]
+        removed = done.removed["id"][0].as_py()
+        with pytest.raises(SourceError, match="the query of an address is not stored; give it again with source"):
+            twinset.open_result("out").explain(removed)
+        assert twinset.open_result("out", source=tuple(given)).explain(removed).explanation is not None
