@@ -12,7 +12,7 @@ class Gateway:
     """Passes connections on to a server. A context manager.
 
     `breaks`: how many of the next connections end after `after` bytes of the answers. `refuses`: how many requests are
-    answered by 503 instead.
+    answered by 503 instead. `forbids`: beginnings of requests that are answered by 403.
     """
 
     def __init__(self, port: int) -> None:
@@ -21,6 +21,7 @@ class Gateway:
         self._lock = threading.Lock()
         self.sent = self.received = self.connections = 0
         self.breaks, self.after, self.refuses = 0, 0, 0
+        self.forbids: tuple[bytes, ...] = ()
         self.requests: list[bytes] = []
         """The first lines of requests."""
 
@@ -74,6 +75,9 @@ class Gateway:
                     self.received += len(data)
                     if data[:4] in (b"GET ", b"HEAD", b"PUT ", b"POST", b"DELE"):
                         self.requests.append(data.partition(b"\r\n")[0])
+                if data.startswith(self.forbids or (b"\0",)):
+                    client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    break
                 server.sendall(data)
         with suppress(OSError):
             server.shutdown(socket.SHUT_WR)

@@ -50,6 +50,17 @@ def test_a_dataset_is_read_and_a_result_committed(hub: Hub, tmp_path: Path) -> N
     assert TOKEN.encode() not in b"".join(hub.commits[-1].values())
 
 
+def test_a_file_and_its_details_are_one_commit(hub: Hub) -> None:
+    before = len(hub.commits)
+    done = twinset("dedup", "data", "-o", f"{NEWS}/out/clean.parquet")
+    assert done.code == 0, done.err
+    assert len(hub.commits) == before + 1
+    assert {"out/clean.parquet", "out/clean.parquet.details/summary.json"} < set(hub.commits[-1])
+    twinset("dedup", f"{NEWS}@main/out/clean.parquet", "-o", f"{NEWS}/out/clean.parquet", "--force").refused(
+        "would be replaced, and"
+    )
+
+
 def test_only_some_columns_are_read(hub: Hub) -> None:
     hub.sent = 0
     done = twinset("pairs", f"{NEWS}/data/0.parquet", "--quiet")

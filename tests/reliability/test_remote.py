@@ -122,9 +122,9 @@ def test_ctrl_c_names_all_that_is_left(bucket: Bucket) -> None:
     assert f"stopped; {copies} has what was fetched: run the same command again to resume, or delete it" in stopped.err
     assert twinset(*words).code == 0
     words = ["dedup", f"{bucket.url}/pages.jsonl", "-o", f"{bucket.url}/out/clean", "--quiet"]
-    stopped = struck("INT", 3, "uploaded.json", *words)
+    stopped = struck("INT", 5, "uploaded.json", *words)
     assert stopped.code == 130
-    left = f"an unfinished upload is below {bucket.url}/out/clean: the same command completes it, --force discards it"
+    left = f"an unfinished upload is below {bucket.url}/out/clean: the same command completes it, another one replaces"
     assert left in stopped.err
     assert any("/.twinset-unfinished/" in key for key in bucket.keys("out/"))
     assert twinset(*words).code == 0
@@ -216,7 +216,7 @@ def test_no_secret_is_told(bucket: Bucket, tmp_path: Path) -> None:
     summary = json.loads(Path("from-web/summary.json").read_text())
     assert summary["input"]["sources"] == [f"{bucket.gateway.url}/{bucket.name}/pages.jsonl?…"]
     again = twinset("explain", "from-web", documents(3)[0]["id"])
-    again.refused("a signed address is not stored; give it again with --source")
+    again.refused("the query of an address is not stored; give it again with --source")
 
 
 def test_credentials_of_a_profile_are_used(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1721,6 +1721,8 @@ _WEB = "tests/documents/remote/test_web.py"
 _OBJECTS = "tests/documents/remote/test_objects.py"
 _UPLOADS = "tests/reliability/test_remote.py"
 _CARDS = "tests/documents/data_sets/test_card.py::test_a_card_in_a_bucket_is_read_as_one_in_a_folder"
+_COPIES = "tests/documents/remote/test_copies.py"
+_OUTPUTS = "tests/jobs/test_remote_outputs.py"
 _REQUESTS = "tests/documents/remote/test_requests.py"
 _DESCRIBED = "tests/documents/remote/test_described.py"
 
@@ -1733,7 +1735,7 @@ REMOTE = [
     ),
     Defect(
         "documents/remote/copies.py",
-        " if _checksum(file, *line[:2]) == line[2]])",
+        " if _checksum(file, start, stop) == crc])",
         "])",
         f"{_WEB}::test_a_damaged_copy_is_fetched_again",
     ),
@@ -1763,15 +1765,81 @@ REMOTE = [
     ),
     Defect(
         "system/addresses.py",
-        'return f"{path}?…" if secret else',
-        'return f"{path}?{query}" if secret else',
+        'return f"{path}?…" if query else',
+        'return f"{path}?{query}" if query else',
         f"{_WEB}::test_no_query_of_a_signed_address_is_shown",
     ),
     Defect(
         "documents/remote/publish.py",
-        "elif not self.force and not self._is_ours(target):",
-        "elif not found:",
-        f"{_UPLOADS}::test_a_run_that_is_killed_while_it_uploads_goes_on",
+        "        if self.is_ours(target):\n",
+        "        if not found:\n",
+        f"{_OUTPUTS}::test_the_upload_of_a_file_is_completed",
+    ),
+    Defect(
+        "documents/remote/publish.py",
+        "is_result = is_summary(self._small(found.get(_SUMMARY)))",
+        "is_result = _SUMMARY in found",
+        f"{_OUTPUTS}::test_a_summary_of_others_is_no_result",
+    ),
+    Defect(
+        "documents/remote/publish.py",
+        "if stale or not self._is_in_place(files, old, target, rows):",
+        "if files:",
+        f"{_OUTPUTS}::test_an_upload_that_could_not_delete_its_stage_is_completed",
+    ),
+    Defect(
+        "documents/remote/publish.py",
+        "if name not in files and one.address.key in replaced and not name",
+        "if name not in files and not name",
+        f"{_OUTPUTS}::test_what_came_to_the_target_meanwhile_stays",
+    ),
+    Defect(
+        "engines/local/write/remote.py",
+        "        self._check_target(rows is None and draft.is_dir())\n",
+        "",
+        f"{_OUTPUTS}::test_what_came_to_the_target_meanwhile_stays",
+    ),
+    Defect(
+        "engines/local/write/place.py",
+        "ours = is_result(os.fspath(output)) if marker == SUMMARY else",
+        "ours =",
+        f"{_OUTPUTS}::test_a_summary_of_others_is_no_result",
+    ),
+    Defect(
+        "engines/local/opened.py",
+        "            self.upload.refuse_sources([copy.one.address for copy in self.copies])",
+        "            self.upload.refuse_sources([])",
+        f"{_OUTPUTS}::test_a_source_below_the_output_is_never_replaced",
+    ),
+    Defect(
+        "engines/local/remote.py",
+        "keep=self._resumes or (fetched and inside)",
+        "keep=fetched and self.fetcher.has_some and inside",
+        f"{_OUTPUTS}::test_a_run_that_cannot_begin_leaves_what_an_earlier_one_left",
+    ),
+    Defect(
+        "documents/remote/fetch.py",
+        "number=queries.index(address.query) + 1)",
+        "number=1)",
+        f"{_COPIES}::test_addresses_that_differ_only_in_the_query_are_different_files",
+    ),
+    Defect(
+        "documents/remote/copies.py",
+        "if ranges and not self.one.ranges:",
+        "if not ranges:",
+        f"{_COPIES}::test_a_stream_of_unknown_length_is_the_same_file_to_a_later_run",
+    ),
+    Defect(
+        "documents/remote/buckets.py",
+        "if not one.version.startswith(_WEAK):",
+        "if one.version:",
+        f"{_COPIES}::test_an_object_without_a_strong_etag",
+    ),
+    Defect(
+        "documents/remote/listing.py",
+        " if may_be_result(names) else None",
+        "",
+        f"{_COPIES}::test_only_summaries_of_possible_results_are_fetched",
     ),
     Defect(
         "documents/remote/listing.py",

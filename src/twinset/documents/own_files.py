@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -18,6 +18,8 @@ STATE_ENDING, INDEX_ENDING = ".twinset-state", ".twinset"
 _PASSAGES = "passages.parquet"
 _TABLES = {"pairs.parquet", _PASSAGES, "cuts.parquet"}  # every result folder has one of them
 _KEYS = ("check", "files", "hash_scheme", "version")
+MOST_OF_SUMMARY = 16 * 2**20
+"""Bytes of the largest summary of a remote result that is looked at."""
 _BESIDE = ("-lock", "-wal", "-shm", "-journal")
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a database
 _MARKS = {INDEX_ENDING: (b"TWSN", "an index"), VERDICTS_ENDING: (b"TWV1", "verdicts")}
@@ -31,13 +33,22 @@ def why_our_folder(folder: str, names: Sequence[str]) -> str | None:
     return why_our_result(os.path.join(folder, "summary.json"), names)
 
 
-def why_our_result(summary: str, names: Sequence[str]) -> str | None:
+def why_our_result(summary: str, names: Collection[str]) -> str | None:
     """Why a folder with these names is skipped: its file summary.json, found at the path `summary`, is ours."""
-    if "summary.json" not in names or _TABLES.isdisjoint(names) or not _is_summary(summary):
+    if not may_be_result(names) or not _is_summary(summary):
         return None
     if "kept" not in names:
         return "the tables of an earlier run"
     return "the result of an earlier run; to read the kept documents, name its subfolder kept"
+
+
+def may_be_result(names: Collection[str]) -> bool:
+    """Whether a folder with these names may be a result; its summary decides.
+
+    >>> may_be_result(["summary.json", "pairs.parquet"]), may_be_result(["summary.json", "pairs.csv"])
+    (True, False)
+    """
+    return "summary.json" in names and not _TABLES.isdisjoint(names)
 
 
 def why_our_file(path: str) -> str | None:
@@ -156,7 +167,19 @@ def _is_summary(path: str) -> bool:
     """Whether a summary is Twinset's."""
     try:
         with open(path, "rb") as file:
-            summary = orjson.loads(file.read())
-    except (OSError, orjson.JSONDecodeError):
+            return is_summary(file.read())
+    except OSError:
+        return False
+
+
+def is_summary(data: bytes) -> bool:
+    """Whether the contents of a file are a summary of Twinset.
+
+    >>> is_summary(b'{"rows": 3}')
+    False
+    """
+    try:
+        summary = orjson.loads(data)
+    except orjson.JSONDecodeError:
         return False
     return isinstance(summary, dict) and all(key in summary for key in _KEYS)

@@ -52,7 +52,8 @@ class Job:
     `own_files` are the files of an index: they are neither read as sources nor replaced. `whole_rows` keeps whole rows
     while they fit in memory, for a job that writes them. `needs_ids` says why ids must be unique; if it is empty and
     the default column ``id`` has repeated ids, rows are named ``file:row``. `address` is the output of an engine that
-    does not write to this machine's file system by itself. A job that is `outlined` is described only.
+    does not write to this machine's file system by itself, and `replaced` are the keys there that it may delete. A
+    job that is `outlined` is described only.
     """
 
     sources: tuple[object, ...]
@@ -67,6 +68,7 @@ class Job:
     pairs_folder: bool = False
     address: str | None = None
     outlined: bool = False
+    replaced: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sources", spread(self.sources))

@@ -136,7 +136,7 @@ class ReopenedSources:
         missing = [path for path in paths if not is_address(path) and not os.path.exists(path)]
         signed = next((one for one in places if isinstance(one, str) and is_address(one) and one.endswith("?…")), None)
         if signed is not None:
-            raise SourceError("a signed address is not stored; give it again with --source", where=signed)
+            raise SourceError("the query of an address is not stored; give it again with --source", where=signed)
         unnamed = next((one for one in places[len(self.moved) :] if is_address(one) and one not in self.named), None)
         if unnamed is not None:
             why = "the summary of a result is no reason to fetch from an address; name it with --source"
@@ -148,9 +148,14 @@ class ReopenedSources:
         # For streams, which can be read only once; made only if needed.
         scratch = Path(tempfile.gettempdir()) / f"twinset-{uuid.uuid4().hex}"
         weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
-        parts = list(open_sources(places[: self.against], options, scratch=scratch).parts)
+        opening: dict[str, Any] = {"scratch": scratch}
+        if any(map(is_address, places)):
+            from twinset.documents.remote.fetch import Fetcher  # not for runs without addresses
+
+            opening["fetcher"] = Fetcher(scratch / "fetched")  # one for both, which have a folder for their copies
+        parts = list(open_sources(places[: self.against], options, **opening).parts)
         if len(places) > self.against:
-            parts += open_sources(places[self.against :], options, scratch=scratch, against=True).parts
+            parts += open_sources(places[self.against :], options, against=True, **opening).parts
         self._check_listed(parts)
         sketch_pictures(parts, options)
         return parts

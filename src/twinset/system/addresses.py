@@ -1,7 +1,7 @@
 """Addresses of remote objects: which strings are addresses, their parts, and what of them may be shown.
 
 Everything that asks whether a source or an output is remote asks here. Nothing of an address that may be a secret is
-ever shown or stored: user names, passwords and the query of a signed address.
+ever shown or stored: user names, passwords and queries.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from twinset.errors import OptionError
 
@@ -20,16 +20,14 @@ READABLE = tuple(f"{scheme}://" for scheme in ("s3", "gs", "az", "abfs", "hf", "
 """Beginnings of addresses that can be sources."""
 
 _ADDRESS = re.compile(rf"(?i)({'|'.join(STORES)})://")
-_NAMED_SECRET = re.compile(
-    r"(?i)sig|token|key|secret|credential|auth|pass|policy|session|jwt|hmac|hash|nonce|access|code"
-)
-_LONG_SECRET = re.compile(r"[\w+/=%-]{20,}")  # no dot: file names have one
 _REPOSITORY = {"datasets": 3, "spaces": 3}  # hf://datasets/USER/NAME/…, but hf://USER/NAME/…
 
 
 @dataclass(frozen=True)
 class Address:
     """A remote object, or a prefix of several: `root` and `key` may be shown, `query` may not.
+
+    `number` distinguishes addresses of one run that differ only in their queries.
 
     Examples
     --------
@@ -43,6 +41,7 @@ class Address:
     root: str
     key: str
     query: str = field(default="", repr=False)
+    number: int = field(default=1, repr=False)
 
     @classmethod
     def of(cls, given: str) -> Address:
@@ -100,9 +99,36 @@ class Address:
         """Return the address of a name below this one."""
         return self.at(f"{self.key.rstrip('/')}/{name}".removeprefix("/"))
 
+    def holds(self, other: Address) -> bool:
+        """Whether another address is this one or below it, however it is written.
+
+        Examples
+        --------
+        >>> Address.of("s3://news/a").holds(Address.of("S3://news/a/1.csv"))
+        True
+        >>> Address.of("az://news/a").holds(Address.of("abfs://news@ada.dfs.core.windows.net/a"))
+        True
+        >>> Address.of("hf://datasets/ada/news").holds(Address.of("hf://datasets/ada/news@v2/1.csv"))
+        False
+        """
+        mine, theirs = self._canonical, other._canonical
+        accounts = {mine[2], theirs[2]} - {""}  # a container without account is in that of the settings
+        outer, inner = self.key.strip("/"), other.key.strip("/")
+        below = not outer or inner == outer or inner.startswith(f"{outer}/")
+        return mine[:2] == theirs[:2] and len(accounts) < 2 and below
+
+    @property
+    def _canonical(self) -> tuple[str, str, str]:
+        """The store, the place in one way of writing, and the account of a container, if it is named."""
+        place, _, rest = self.place.partition("@")
+        if self.store == "hf":
+            return self.store, f"{place}@{unquote(rest) or 'main'}", ""
+        return self.store, place, rest.partition(".")[0].lower()
+
     def __str__(self) -> str:
         key = f"/{self.key}" if self.key or self.query else ""
-        return str(shown_address(f"{self.root}{key}{self.query}"))
+        number = f"({self.number})" if self.number > 1 else ""
+        return f"{shown_address(f'{self.root}{key}{self.query}')}{number}"
 
 
 def is_address(given: object) -> bool:
@@ -124,7 +150,7 @@ def shown_address(given: Any) -> Any:
     >>> shown_address("s3://key:secret@news/a.jsonl"), shown_address("https://example.org/a.csv?X-Amz-Signature=1f")
     ('s3://…@news/a.jsonl', 'https://example.org/a.csv?…')
     >>> shown_address("https://example.org/a.csv?day=3"), shown_address("news.jsonl")
-    ('https://example.org/a.csv?day=3', 'news.jsonl')
+    ('https://example.org/a.csv?…', 'news.jsonl')
     """
     if not is_address(given):
         return given
@@ -132,7 +158,7 @@ def shown_address(given: Any) -> Any:
     end = _credentials_end(scheme.lower(), rest)
     if end:
         rest = f"…{rest[end:]}" if rest[end : end + 1] == "@" else "…"
-    return f"{scheme}://{_without_secrets(rest) if STORES[scheme.lower()] == 'http' else rest}"
+    return f"{scheme}://{_without_query(rest) if STORES[scheme.lower()] == 'http' else rest}"
 
 
 def refuse_address(path: str) -> None:
@@ -153,14 +179,10 @@ def refuse_address(path: str) -> None:
         )
 
 
-def _without_secrets(text: str) -> str:
-    """Cut off a query that may hold a secret."""
-    path, mark, query = text.partition("#")[0].partition("?")
-    if not mark:
-        return path
-    pairs = parse_qsl(query, keep_blank_values=True)
-    secret = not pairs or any(_NAMED_SECRET.search(name) or _LONG_SECRET.search(value) for name, value in pairs)
-    return f"{path}?…" if secret else f"{path}?{query}"
+def _without_query(text: str) -> str:
+    """Cut off a query, which may hold a secret whatever its names are."""
+    path, _, query = text.partition("#")[0].partition("?")
+    return f"{path}?…" if query else path
 
 
 def _credentials_end(scheme: str, rest: str) -> int:

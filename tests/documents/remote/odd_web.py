@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class OddWeb:
-    """Serves `files` by their names. A context manager.
+    """Serves `files` by their names, with the query where a file has such a name. A context manager.
 
     `faults` are done to the next requests of a body of more than one byte, one for each request: ``503``, ``cut`` (the
     connection ends early), ``silent`` (half of it comes, then nothing), ``other`` (the file is changed first),
@@ -50,7 +50,8 @@ class OddWeb:
         self._server.server_close()
 
     def answer(self, request: Any) -> None:
-        name = request.path.partition("?")[0].removeprefix("/")
+        whole = request.path.removeprefix("/")
+        name = whole if whole in self.files else whole.partition("?")[0]
         wanted = request.headers.get("Range")
         self.asked.append(wanted)
         if name not in self.files:

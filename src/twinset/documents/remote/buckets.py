@@ -42,6 +42,7 @@ _LIST_AT_A_TIME = 1000
 _PART = 16 * 2**20
 _PARTS_AT_A_TIME = 2
 _MOST_PARTS = 9000
+_WEAK = "W/"
 _NOT_THERE = "there is no such bucket, container or object"
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _SIGNS = (("dns error", "its name is not known"), ("connection refused", "connection refused"))
@@ -73,7 +74,9 @@ class BucketStore(WritableStore):
 
     def read(self, one: RemoteObject, start: int, stop: int) -> Any:
         """Read a range of the version that was found."""
-        options: Any = {"range": (start, stop), "if_match": f'"{one.version}"'}
+        options: Any = {"range": (start, stop)}
+        if not one.version.startswith(_WEAK):
+            options["if_match"] = f'"{one.version}"'
         with _translated(one.address):
             try:
                 answer = obstore.get(self._store, one.address.key, options=options)
@@ -107,8 +110,11 @@ class BucketStore(WritableStore):
 
 
 def _described(address: Address, meta: Any) -> RemoteObject:
-    etag = (meta["e_tag"] or "").strip('"')  # quoted in answers, but not in the lists of Azure
-    return RemoteObject(address, int(meta["size"]), etag or meta["version"] or str(meta["last_modified"]))
+    """Describe an object; a version that no server takes for an ETag to match begins like a weak one."""
+    etag = meta["e_tag"] or ""
+    etag = etag if etag.startswith(_WEAK) else etag.strip('"')  # quoted in answers, but not in the lists of Azure
+    version = etag or f"{_WEAK}{meta['version'] or meta['last_modified']}"
+    return RemoteObject(address, int(meta["size"]), version)
 
 
 def _open_s3(address: Address) -> Any:

@@ -39,7 +39,9 @@ class LocalCopy:
         self.journal = folder / f"{digest}.ranges"
         self._lock, self._fetching = threading.Lock(), threading.Lock()
         self._head = json.dumps({"version": one.version, "size": one.size})
-        self.fetched: Ranges = self._resumed() if one.version else []
+        # Two answers to one path, of which the query is not stored, may have been changed at the same time.
+        self._is_known = bool(one.version) and (not one.address.query or one.version.startswith('"'))
+        self.fetched: Ranges = self._resumed() if self._is_known else []
         """The ranges that are here."""
         self.resumed = sum(stop - start for start, stop in self.fetched)
         """Bytes that an earlier run had fetched."""
@@ -121,8 +123,8 @@ class LocalCopy:
     def settle(self) -> None:
         """Set the time of the copy, once everything that is wanted is here."""
         digest = hashlib.sha256(f"{self.one.version}\0{self.size}".encode()).digest()
-        time = int.from_bytes(digest[:7]) if self.one.version else None
-        if time is not None:
+        if self._is_known:
+            time = int.from_bytes(digest[:7])
             os.utime(self.path, ns=(time, time))
 
     def _begin(self) -> None:
@@ -138,11 +140,14 @@ class LocalCopy:
             head, _, body = self.journal.read_text(encoding="ascii").partition("\n")
             if head != self._head:
                 return []
-            lines = [tuple(map(int, line.split())) for line in body.splitlines(keepends=True) if line.endswith("\n")]
+            noted = [_parsed(line) for line in body.splitlines(keepends=True) if line.endswith("\n")]
             with open(self.path, "rb", buffering=0) as file:
-                return joined([line[:2] for line in lines if _checksum(file, *line[:2]) == line[2]])
-        except (OSError, ValueError, IndexError):
+                ranges = joined([(start, stop) for start, stop, crc in noted if _checksum(file, start, stop) == crc])
+        except (OSError, ValueError):
             return []
+        if ranges and not self.one.ranges:  # the size of a stream was not known before
+            self.one = RemoteObject(self.one.address, ranges[-1][1], self.one.version, ranges=False)
+        return ranges
 
     def _writing(self) -> _Writing:
         return _Writing(self.path)
@@ -176,6 +181,14 @@ def joined(ranges: Iterable[tuple[int, ...]], gap: int = 0) -> Ranges:
         elif start < stop:
             found.append((start, stop))
     return found
+
+
+def _parsed(line: str) -> tuple[int, int, int]:
+    """Return the start, the end and the checksum of a range in a journal."""
+    start, stop, checksum = map(int, line.split())
+    if not 0 <= start < stop:
+        raise ValueError("this is no range")
+    return start, stop, checksum
 
 
 def _checksum(file: Any, start: int, stop: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,8 @@ class Fetcher:
         self.lock = threading.Lock()
         self._tells = False
         self._stores: dict[str, RemoteStore] = {}
-        self._copies: dict[str, LocalCopy] = {}
+        self._copies: dict[Address, LocalCopy] = {}
+        self._queries: dict[str, list[str]] = {}
 
     def store(self, address: Address) -> RemoteStore:
         """Return the store of an address."""
@@ -41,8 +43,9 @@ class Fetcher:
         return self._stores[address.root]
 
     def find(self, address: Address) -> RemoteObject | None:
-        """Look for an object."""
-        return self.requests.repeat(address, lambda: self.store(address).find(address), first=True)
+        """Look for an object; those whose addresses differ only in the query are numbered."""
+        numbered = self._numbered(address)
+        return self.requests.repeat(numbered, lambda: self.store(numbered).find(numbered), first=True)
 
     def list(self, address: Address) -> list[RemoteObject]:
         """List the objects below a prefix."""
@@ -50,10 +53,9 @@ class Fetcher:
 
     def copy(self, one: RemoteObject) -> LocalCopy:
         """Return the local copy of an object."""
-        name = str(one.address)
-        if name not in self._copies:
-            self._copies[name] = LocalCopy(self.folder, one, self)
-        return self._copies[name]
+        if one.address not in self._copies:
+            self._copies[one.address] = LocalCopy(self.folder, one, self)
+        return self._copies[one.address]
 
     def fetch(self, wanted: Sequence[tuple[LocalCopy, Ranges | None]], what: str = "") -> None:
         """Fetch ranges of copies, or all of them for None, unless they are here; say how much it is."""
@@ -93,6 +95,17 @@ class Fetcher:
     def has_some(self) -> bool:
         """Whether anything was fetched, now or earlier."""
         return any(one.fetched for one in self._copies.values())
+
+    def _numbered(self, address: Address) -> Address:
+        """Number an address by the order in which its queries come, which a run that resumes repeats."""
+        queries = self._queries.setdefault(str(replace(address, number=1)), [])
+        if address.query not in queries:
+            queries.append(address.query)
+        return replace(address, number=queries.index(address.query) + 1)
+
+    def forget_stores(self) -> None:
+        """Open the stores anew, so that a repository is seen as it is now."""
+        self._stores.clear()
 
     def _check_room(self, total: int) -> None:
         folder = next(one for one in (self.folder, *self.folder.absolute().parents) if one.is_dir())

@@ -23,7 +23,7 @@ from twinset.documents.files import (
     why_no_table,
     why_not_text_by_name,
 )
-from twinset.documents.own_files import why_our_result
+from twinset.documents.own_files import MOST_OF_SUMMARY, may_be_result, why_our_result
 from twinset.documents.remote.beginnings import Beginning, fetch_beginnings
 from twinset.documents.remote.copies import LocalCopy
 from twinset.documents.remote.fetch import Fetcher
@@ -232,20 +232,16 @@ def _is_file(name: str, one: RemoteObject, options: ReadOptions, skipped: Skippe
 
 def _our_folders(objects: dict[str, RemoteObject], prefix: Address, fetcher: Fetcher) -> dict[str, str]:
     """Return the folders that Twinset wrote, each with the reason for which it is skipped."""
-    ours: dict[str, str] = {}
-    for folder in _with_summary(objects):
-        below = f"{folder}/" if folder else ""
-        inside = {name[len(below) :].partition("/")[0] for name in objects if name.startswith(below)}
-        summary = fetcher.copy(objects[f"{below}{_SUMMARY}"])
-        fetcher.fetch([(summary, None)])
-        reason = why_our_result(str(summary.path), list(inside))
-        if reason:
-            ours[folder] = reason
-    return ours
-
-
-def _with_summary(objects: dict[str, RemoteObject]) -> Iterator[str]:
+    inside: dict[str, set[str]] = {}
     for name in objects:
-        folder, _, last = name.rpartition("/")
-        if last == _SUMMARY:
-            yield folder
+        parts = name.split("/")
+        for depth, part in enumerate(parts):
+            inside.setdefault("/".join(parts[:depth]), set()).add(part)
+    summaries: dict[str, LocalCopy] = {}
+    for folder, names in inside.items():
+        one = objects.get(f"{folder}/{_SUMMARY}".removeprefix("/")) if may_be_result(names) else None
+        if one is not None and (one.size or 0) <= MOST_OF_SUMMARY:
+            summaries[folder] = fetcher.copy(one)
+    fetcher.fetch([(one, None) for one in summaries.values()])
+    reasons = {folder: why_our_result(str(one.path), inside[folder]) for folder, one in summaries.items()}
+    return {folder: reason for folder, reason in reasons.items() if reason}

@@ -45,9 +45,10 @@ class Copies:
         return cls(first, members, starts[:-1], counts)
 
     def verbatim(self, texts: Hashes | None) -> Numbers:
-        """Return the first document with the same bytes, for each document, from hashes of all bytes.
+        """Return the first document with the same bytes, for each document.
 
-        Without hashes, equal contents have equal bytes.
+        Bytes are the same if the contents are equal, by digests of 128 bits, and so are hashes of all bytes, of 64 bits
+        and without a key. Without hashes, equal contents have equal bytes.
         """
         if texts is None:
             return self.first

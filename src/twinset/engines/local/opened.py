@@ -89,6 +89,8 @@ class OpenedJob:
             against = open_sources(options.against, reading, against=True, **opening)
         self.parts: list[Part] = [*self.found.parts, *against.parts]
         self.copies = [*self.found.copies, *against.copies]
+        if self.upload is not None:
+            self.upload.refuse_sources([copy.one.address for copy in self.copies])
         self._check_items()
         self.against = len(self.found.parts)
         self.skipped = [*self.found.skipped, *against.skipped]

@@ -26,11 +26,12 @@ class RemoteInputs:
 
     def __init__(self, state: Path | None, temporary: Path, scratch: str | None, progress: Progress) -> None:
         self._state = state
-        self.lock = None if state is None else lock_state(state)
         folder = (temporary if state is None else state) / FETCHED
         if state is not None and scratch is not None:
             name = hashlib.sha256(os.path.abspath(state).encode("utf-8", "surrogateescape")).hexdigest()[:16]
             folder = Path(scratch) / f"twinset-{name}{STATE_ENDING}" / FETCHED
+        self._resumes = state is not None and (_holds_some(state) or _holds_some(folder))
+        self.lock = None if state is None else lock_state(state)
         self.fetcher = Fetcher(folder, progress)
 
     def fetch(self, parts: Sequence[Part], whole: int) -> None:
@@ -39,32 +40,41 @@ class RemoteInputs:
         fetch_tables(parts, whole, self.fetcher)
 
     def give_up(self, error: BaseException) -> None:
-        """Release the state folder of a run that could not begin; what was fetched stays if it may be of use."""
+        """Release the state folder of a run that could not begin; what was fetched, or an earlier run left, stays."""
         if self._state is not None and self.lock is not None:
-            stays = self._stays(error)
-            self._remove(stays)
-            release_state(self._state, self.lock, keep=stays)
-            if stays:
-                error.add_note(self._left)
+            fetched = self._has_copies
+            self._remove(fetched or self._resumes)
+            inside = self.fetcher.folder.parent == self._state
+            release_state(self._state, self.lock, keep=self._resumes or (fetched and inside))
+            if fetched:
+                error.add_note(self._left(error))
 
     def close(self, error: BaseException | None, stays: bool) -> bool:
-        """Remove the copies unless the run can be resumed; return whether its state folder must stay."""
-        stays = stays or self._stays(error)
-        self._remove(stays)
-        if stays and error is not None and self.fetcher.has_some:
-            error.add_note(self._left)
-        return stays
+        """Remove the copies unless a later run can use them; return whether the state folder must stay."""
+        fetched = error is not None and self._has_copies
+        self._remove(stays or fetched)
+        if error is not None and fetched:
+            error.add_note(self._left(error))
+        return stays or fetched
+
+    def _left(self, error: BaseException) -> str:
+        """What is left of a run that did not end."""
+        same = isinstance(error, (FetchError, OSError, KeyboardInterrupt)) or type(error).__name__ == "OutputError"
+        again = "run the same command again to resume" if same else "the next run with this output uses it"
+        return f"{self.fetcher.folder} has what was fetched: {again}, or delete it"
 
     @property
-    def _left(self) -> str:
-        """What is left of a run that did not end."""
-        return f"{self.fetcher.folder} has what was fetched: run the same command again to resume, or delete it"
-
-    def _stays(self, error: BaseException | None) -> bool:
-        ended = isinstance(error, (FetchError, OSError, KeyboardInterrupt)) or type(error).__name__ == "OutputError"
-        return self._state is not None and ended and self.fetcher.has_some
+    def _has_copies(self) -> bool:
+        """Whether there are copies that a later run can use."""
+        earlier = self._resumes and _holds_some(self.fetcher.folder)
+        return self._state is not None and (earlier or self.fetcher.has_some)
 
     def _remove(self, stays: bool) -> None:
         if not stays:
             folder = self.fetcher.folder
             shutil.rmtree(folder if folder.parent == self._state else folder.parent, ignore_errors=True)
+
+
+def _holds_some(folder: Path) -> bool:
+    """Whether a folder holds more than the lock of a run."""
+    return folder.is_dir() and any(one.name != "lock" for one in folder.iterdir())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from twinset.documents.own_files import STATE_ENDING
+from twinset.documents.own_files import STATE_ENDING, is_result
 from twinset.engines.base import Job
 from twinset.errors import OutputError
 from twinset.options.checks import refuse_detour
@@ -18,6 +18,7 @@ from twinset.system.atomic_files import move_durably
 from twinset.system.disk import sync
 from twinset.system.scratch import cannot_write
 
+SUMMARY = "summary.json"
 RESULT = "a result of an earlier run"
 
 
@@ -96,13 +97,17 @@ def refuse_sources(output: Path, sources: Sequence[object]) -> None:
                 raise OutputError(f"{output} would be replaced, and {shown} is read from there; choose another output")
 
 
-def check_output(output: Path | None, force: bool, marker: str = "summary.json", kind: str = RESULT) -> None:
-    """Refuse to write a folder over something else; `marker` is a file of every folder that may be replaced."""
+def check_output(output: Path | None, force: bool, marker: str = SUMMARY, kind: str = RESULT) -> None:
+    """Refuse to write a folder over something else; `marker` is a file of every folder that may be replaced.
+
+    The file of a result must also hold what Twinset writes, since others use its name, too.
+    """
     if output is None or not output.exists():
         return
     if not output.is_dir():
         raise OutputError(f"{output} is a file, but the output must be a folder; choose another output")
-    if any(output.iterdir()) and not (output / marker).is_file():
+    ours = is_result(os.fspath(output)) if marker == SUMMARY else (output / marker).is_file()
+    if any(output.iterdir()) and not ours:
         raise OutputError(f"{output} exists and is not {kind}, so it is never replaced; choose another output")
     if not force:
         raise OutputError(f"{output} exists; choose another output, or replace it with --force")
