@@ -187,7 +187,7 @@ def test_a_changed_object_is_refused_before_anything_is_written(bucket: Bucket, 
     bucket.put("pages/2.parquet", Path("other.parquet"))
     told = Told()
     with pytest.raises(SourceError, match=r"pages/2\.parquet: was changed since that run"):
-        twinset.open_result("first").recut(0.9, output="again", progress=told)
+        twinset.open_result("first").recut(0.9, output="again", source=[f"{bucket.url}/pages"], progress=told)
     assert "writing" not in told.stages
     assert "clustering" in told.stages
 

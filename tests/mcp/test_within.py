@@ -78,11 +78,13 @@ def test_links_of_a_data_set_within_the_folders_are_read_and_weighed(agent: Agen
 
 
 def test_links_in_a_folder_without_a_card_are_not_read(agent: Agent, data: Path, beside: Path) -> None:
-    (data / "letters").mkdir(exist_ok=True)
-    (data / "letters" / "own.txt").write_text(ROSE)
-    (data / "letters" / "linked.txt").symlink_to(beside / "secret.txt")
-    (data / "letters" / "linked").symlink_to(beside)
-    assert agent.call("find_passages", text=SECRET, source="data/letters", least=8)["found"] == 0
+    folder = data / "notes"
+    folder.mkdir()
+    (folder / "own.txt").write_text(ROSE)
+    (folder / "linked.txt").symlink_to(beside / "secret.txt")
+    (folder / "linked").symlink_to(beside)
+    assert agent.call("find_passages", text=SECRET, source="data/notes", least=8)["found"] == 0
+    assert agent.call("find_passages", text=ROSE, source="data/notes", least=8)["found"] == 1
 
 
 def restate(folder: Path, **sources: Any) -> None:
