@@ -313,7 +313,7 @@ def test_what_may_not_be_read_is_left_out_and_named(process: Run, tmp_path: Path
     done = process("dedup", "in", "-o", "out", "--on-error", "skip", "--json", preexec_fn=powerless)
     summary = json.loads(done.stdout)
     assert (summary["documents"], summary["kept"], summary["unreadable"]) == (4, 3, 1)
-    assert summary["skipped"] == [["in/closed", "cannot be read: Permission denied"]]
+    assert summary["skipped"] == [["in/closed/", "cannot be read: Permission denied"]]
     (named,) = pq.read_table(tmp_path / "out/unreadable.parquet").to_pylist()
     assert named == {"id": "shut.txt", "reason": "cannot be read: Permission denied"}
     assert process("explain", "out", "a.txt", preexec_fn=powerless).returncode == 0
